@@ -1,0 +1,33 @@
+/** A session's public status: a reading of the chart's state, and nothing that is stored. */
+
+/** The states of the session chart, as records carry them. */
+export const CHART_STATES = [
+  'none',
+  'creating',
+  'idle',
+  'suspended',
+  'running.working',
+  'running.cancelling',
+  'interrupted',
+  'failed',
+  'unusable',
+  'ending',
+  'ended',
+] as const;
+export type ChartState = (typeof CHART_STATES)[number];
+
+export type SessionStatus = 'creating' | 'idle' | 'running' | 'interrupted' | 'ending' | 'ended' | 'failed';
+
+/** A state of no session, `none`, has no status: nothing is there before the first record. */
+export const STATUS_OF_STATE: Readonly<Record<Exclude<ChartState, 'none'>, SessionStatus>> = {
+  creating: 'creating',
+  idle: 'idle',
+  suspended: 'idle',
+  'running.working': 'running',
+  'running.cancelling': 'running',
+  interrupted: 'interrupted',
+  failed: 'failed',
+  unusable: 'failed',
+  ending: 'ending',
+  ended: 'ended',
+};

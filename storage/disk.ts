@@ -1,0 +1,36 @@
+/**
+ * The disk port: only the calls that storage uses, so that a simulated disk can stand in for the real one. Paths are
+ * absolute or relative to the process, as the data directory's was given. Errors are Node's: `code` is `ENOENT`,
+ * `EEXIST`, `ENOSPC`, `EIO` and so on.
+ */
+
+export interface Disk {
+  /** `read`: an existing file, not to be written. `write`: an existing file, read and written. `create`: a new one. */
+  open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile>;
+  makeDirectory(path: string): Promise<void>;
+  /** The names in a directory, in no particular order. */
+  list(path: string): Promise<readonly string[]>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file or a whole directory; one that is not there is no error. */
+  remove(path: string): Promise<void>;
+  /** Makes the entries of a directory durable: what was created, renamed or removed in it. */
+  syncDirectory(path: string): Promise<void>;
+  /** Takes the kernel's exclusive lock on a file, made where it is missing; null where another process holds it. */
+  lock(path: string): Promise<DiskLock | null>;
+}
+
+export interface DiskFile {
+  /** Reads up to `buffer.length` bytes at a position; answers how many, 0 at the end. */
+  read(buffer: Uint8Array, position: number): Promise<number>;
+  /** Writes at a position; answers how many bytes were taken, which may be fewer than given. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  truncate(length: number): Promise<void>;
+  /** Makes contents and length durable. */
+  sync(): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface DiskLock {
+  release(): Promise<void>;
+}
