@@ -1,0 +1,88 @@
+/** What can be asked of a session: plain data, decided by `decide.ts`. The turn's own name the message whose turn it is. */
+import type { JsonValue, Message, ToolOutcome, UserInput } from './messages.ts';
+import type { OpenOutcome, TurnEnding } from './close-turn.ts';
+import type {
+  CancelBy,
+  EffectOutcome,
+  EndMode,
+  FinishReason,
+  MessageMode,
+  Origin,
+  RequestDifference,
+  Sequence,
+  SessionCreated,
+  SideEffect,
+  Usage,
+} from './records.ts';
+
+export type SessionCommand =
+  | { readonly kind: 'create'; readonly created: SessionCreated; readonly transcript: readonly Message[] }
+  | { readonly kind: 'send'; readonly input: UserInput; readonly mode: MessageMode }
+  | { readonly kind: 'cancel'; readonly by: CancelBy }
+  | { readonly kind: 'end'; readonly mode: EndMode }
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'suspend' };
+
+interface OfTurn {
+  readonly message_sequence: Sequence;
+}
+
+export type TurnCommand = OfTurn &
+  (
+    | { readonly kind: 'start_activation'; readonly agentloop: string }
+    | {
+        readonly kind: 'start_model_call';
+        readonly provider: string;
+        readonly model: string;
+        readonly messages: readonly Message[];
+        readonly difference: RequestDifference;
+      }
+    | {
+        readonly kind: 'end_model_call';
+        readonly started_sequence: Sequence;
+        readonly message: Message;
+        readonly finish_reason: FinishReason;
+        readonly usage?: Usage;
+      }
+    | {
+        readonly kind: 'fail_model_call';
+        readonly started_sequence: Sequence;
+        readonly outcome: EffectOutcome;
+        readonly code: string;
+        readonly message: string;
+        readonly usage?: Usage;
+      }
+    | { readonly kind: 'start_tool_calls'; readonly calls: readonly ToolCallStart[] }
+    | {
+        readonly kind: 'end_tool_call';
+        readonly started_sequence: Sequence;
+        readonly outcome: ToolOutcome;
+        readonly output: JsonValue;
+      }
+    | { readonly kind: 'emit'; readonly origin: Origin; readonly name: string; readonly data: JsonValue }
+    | { readonly kind: 'set_transcript'; readonly messages: readonly Message[] }
+    | { readonly kind: 'put_kv'; readonly key: string; readonly value: JsonValue }
+    | { readonly kind: 'delete_kv'; readonly key: string }
+    | { readonly kind: 'close_turn'; readonly ending: TurnEnding; readonly open: OpenOutcome }
+  );
+
+export interface ToolCallStart {
+  readonly tool: string;
+  readonly tool_use_id: string;
+  readonly input_text: string;
+  readonly input?: JsonValue;
+  /** Epoch milliseconds; null without a bound. */
+  readonly deadline: number | null;
+  readonly effect: SideEffect;
+}
+
+export type Command = SessionCommand | TurnCommand;
+
+/**
+ * Whether a command is decided on contents (the transcript, key values) and not on the chart alone: it is decided only
+ * when everything before it is committed, since a dry run carries the chart and no contents.
+ */
+export function isDecidedOnContents(command: Command): boolean {
+  return command.kind === 'start_model_call' || command.kind === 'set_transcript' || command.kind === 'delete_kv';
+}

@@ -1,0 +1,100 @@
+/**
+ * A dry run: the chart is asked about each record before it is written, and moves on with each, without an actor and
+ * without an effect. A record that the chart refuses or throws on never becomes durable.
+ */
+import { createActor, type SnapshotFrom } from 'xstate';
+import type { NewRecord, RecordData, RecordType, Sequence } from './records.ts';
+import { sessionChart } from './session-chart.ts';
+import { CHART_STATES, type ChartState } from './projections/status.ts';
+import type { SessionContext } from './session-context.ts';
+
+export type SessionSnapshot = SnapshotFrom<typeof sessionChart>;
+
+/** A record with its place and the state that it leads to: all that it will have but its time. */
+export type DecidedRecord = NewRecord & { readonly state: ChartState };
+
+// The scope that a transition is computed in needs an actor; this one is never started, and hears of nothing.
+const inert = createActor(sessionChart);
+const INERT_SCOPE: Parameters<typeof sessionChart.transition>[2] = {
+  self: inert,
+  id: inert.id,
+  sessionId: inert.sessionId,
+  system: inert.system,
+  logger: () => undefined,
+  defer: () => undefined,
+  emit: () => undefined,
+  stopChild: () => undefined,
+  actionExecutor: () => undefined,
+};
+
+export const SNAPSHOT_OF_NO_SESSION: SessionSnapshot = inert.getSnapshot();
+
+/** The chart's state in its own words: `running.cancelling`. */
+export function stateOf(snapshot: SessionSnapshot): ChartState {
+  const value: unknown = snapshot.value;
+  const name = typeof value === 'string' ? value : Object.entries(value as Record<string, string>).flat().join('.');
+  const state = CHART_STATES.find((known) => known === name);
+  if (state === undefined) throw new Error(`the session chart is in an unlisted state: ${name}`);
+  return state;
+}
+
+/** A record that the chart does not accept where it stands. */
+export class RefusedByChart extends Error {
+  override readonly name = 'RefusedByChart';
+  readonly state: ChartState;
+  readonly type: RecordType;
+  readonly sequence: Sequence;
+
+  constructor(state: ChartState, record: NewRecord) {
+    super(`the session chart does not accept ${record.type} (${record.sequence}) in ${state}`);
+    this.state = state;
+    this.type = record.type;
+    this.sequence = record.sequence;
+  }
+}
+
+/** The chart one record further on. Throws `RefusedByChart`, or whatever the chart throws. */
+export function snapshotAfter(snapshot: SessionSnapshot, record: NewRecord): SessionSnapshot {
+  if (!snapshot.can(record)) throw new RefusedByChart(stateOf(snapshot), record);
+  return sessionChart.transition(snapshot, record, INERT_SCOPE);
+}
+
+/** The records of one commit as they are decided, each on what the ones before it led to. */
+export class Draft {
+  #snapshot: SessionSnapshot;
+  readonly #records: DecidedRecord[] = [];
+
+  constructor(snapshot: SessionSnapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  get snapshot(): SessionSnapshot {
+    return this.#snapshot;
+  }
+
+  get context(): SessionContext {
+    return this.#snapshot.context;
+  }
+
+  get state(): ChartState {
+    return stateOf(this.#snapshot);
+  }
+
+  get records(): readonly DecidedRecord[] {
+    return this.#records;
+  }
+
+  /** Adds a record and answers its sequence. Throws `RefusedByChart` where the chart does not accept it. */
+  add<T extends RecordType>(type: T, data: RecordData[T]): Sequence {
+    const record = { sequence: this.context.last_sequence + 1, type, data } as unknown as NewRecord;
+    this.#snapshot = snapshotAfter(this.#snapshot, record);
+    this.#records.push({ ...record, state: this.state });
+    return record.sequence;
+  }
+
+  /** Whether a record would be accepted next. */
+  accepts<T extends RecordType>(type: T, data: RecordData[T]): boolean {
+    const record = { sequence: this.context.last_sequence + 1, type, data } as unknown as NewRecord;
+    return this.#snapshot.can(record);
+  }
+}

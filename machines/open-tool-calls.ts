@@ -1,0 +1,241 @@
+/**
+ * Gives every tool call that a transcript leaves unanswered its outcome from the journal, so that the next request is one
+ * that a provider accepts: each call answered exactly once, in the order of the calls, right after them.
+ *
+ *   O1. A recorded end is told as it was recorded. A call that was asked for and has no start record was not started. A
+ *       call without a recorded end, or of which the journal knows nothing (a seed's), is `unknown`, never a failure.
+ *   O2. A provider's ids repeat: an answer belongs to a call by its place, and an id only helps to find the place.
+ *   O3. What is in order already comes back as it is.
+ */
+import {
+  contentOf,
+  textBlocks,
+  toolUsesOf,
+  type Block,
+  type ContentBlock,
+  type JsonValue,
+  type Message,
+  type ToolOutcome,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from './messages.ts';
+import type { PublicEvent } from './projections/public-events.ts';
+import type { RecordData, Sequence } from './records.ts';
+
+export interface ToolCallEnd {
+  readonly outcome: ToolOutcome;
+  readonly output: JsonValue;
+  readonly is_error: boolean;
+}
+
+/** Whether a transcript has a call without a result, or a result out of its place. */
+export function hasOpenToolCalls(transcript: readonly Message[]): boolean {
+  return spansOf(transcript).some((span) => !isInOrder(span));
+}
+
+/** The transcript with the missing results added. `events` are those since the last completed turn, oldest first. */
+export function closeOpenToolCalls(transcript: readonly Message[], events: readonly PublicEvent[]): readonly Message[] {
+  const spans = spansOf(transcript);
+  if (spans.every(isInOrder)) return transcript;
+  const askings = askingsFor(spans, askingsOf(events));
+  return spans.flatMap((span, index) => (isInOrder(span) ? messagesOf(span) : closed(span, askings[index] ?? null)));
+}
+
+/** The block that tells a model how a call ended. A call that nobody saw through is never told as one that did nothing. */
+export function toolResultBlock(call: { readonly id: string }, end: ToolCallEnd): ToolResultBlock {
+  const content = contentOf(end.output);
+  return {
+    type: 'tool_result',
+    tool_use_id: call.id,
+    content: content.length === 0 ? contentWithoutOutput(end.outcome) : content,
+    is_error: end.is_error,
+    outcome: end.outcome,
+  };
+}
+
+/** How a call ended that was asked for and never sent. */
+export function notStarted(reason: string): ToolCallEnd {
+  return { outcome: 'cancelled', output: `This call was not started: ${reason}.`, is_error: true };
+}
+
+const UNKNOWN_END: ToolCallEnd = { outcome: 'unknown', output: null, is_error: true };
+
+function contentWithoutOutput(outcome: ToolOutcome): readonly ContentBlock[] {
+  switch (outcome) {
+    case 'ok':
+    case 'error':
+      return [];
+    case 'unknown':
+      return textBlocks('How this call ended is not known: it may have run, wholly or in part.');
+    case 'cancelled':
+      return textBlocks('This call was cancelled. What it had done by then is not undone.');
+    case 'timeout':
+      return textBlocks('This call did not end in time. What it had done by then is not undone.');
+  }
+}
+
+/** An assistant's message, or none, with the user messages up to the next one. */
+interface Span {
+  readonly asking: Message | null;
+  readonly calls: readonly ToolUseBlock[];
+  readonly following: readonly Message[];
+}
+
+function spansOf(transcript: readonly Message[]): readonly Span[] {
+  const starts = transcript.flatMap((message, index) => (message.role === 'assistant' ? [index] : []));
+  const head: Span = { asking: null, calls: [], following: transcript.slice(0, starts[0]) };
+  const spans = starts.flatMap((start, index): readonly Span[] => {
+    const asking = transcript[start];
+    if (asking === undefined) return [];
+    return [{ asking, calls: toolUsesOf(asking), following: transcript.slice(start + 1, starts[index + 1]) }];
+  });
+  return [head, ...spans];
+}
+
+function messagesOf({ asking, following }: Span): readonly Message[] {
+  return asking === null ? following : [asking, ...following];
+}
+
+function isInOrder({ calls, following }: Span): boolean {
+  const blocks = following.flatMap(({ content }) => content);
+  const results = blocks.filter(isResult);
+  if (results.length !== calls.length) return false;
+  return calls.every((call, index) => {
+    const block = blocks[index];
+    return block?.type === 'tool_result' && block.tool_use_id === call.id;
+  });
+}
+
+function closed(span: Span, asking: Asking | null): readonly Message[] {
+  const given = resultsByPlace(span);
+  const results = span.calls.map(
+    (call, index) => given[index] ?? toolResultBlock(call, endOf(asking?.calls[index] ?? null)),
+  );
+  const rest = span.following.flatMap((message): readonly Message[] => {
+    const content = message.content.filter((block) => !isResult(block));
+    if (content.length === message.content.length) return [message];
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+  const answered: readonly Message[] = results.length === 0 ? [] : [{ role: 'user', content: results }];
+  return [...(span.asking === null ? [] : [span.asking]), ...answered, ...rest];
+}
+
+/** The results that are there, each at the place of its call. One that answers no call has no place. */
+function resultsByPlace({ calls, following }: Span): readonly (ToolResultBlock | undefined)[] {
+  const results = following.flatMap(({ content }) => content).filter(isResult);
+  const given = new Map<number, ToolResultBlock>();
+  for (const result of results) {
+    const place = calls.findIndex((call, index) => call.id === result.tool_use_id && !given.has(index));
+    if (place >= 0) given.set(place, result);
+  }
+  return calls.map((_call, index) => given.get(index));
+}
+
+function isResult(block: Block): block is ToolResultBlock {
+  return block.type === 'tool_result';
+}
+
+/** What the journal knows of one call. */
+interface JournaledCall {
+  readonly use: ToolUseBlock;
+  readonly startedSequence: Sequence | null;
+  readonly end: ToolCallEnd | null;
+}
+
+/** A model's answer that asked for tools, with what became of each call. */
+interface Asking {
+  readonly calls: readonly JournaledCall[];
+}
+
+function endOf(call: JournaledCall | null): ToolCallEnd {
+  if (call === null) return UNKNOWN_END;
+  if (call.startedSequence === null) return notStarted('the turn that asked for it was over before');
+  return call.end ?? UNKNOWN_END;
+}
+
+function askingsOf(events: readonly PublicEvent[]): readonly Asking[] {
+  let askings: readonly Asking[] = [];
+  for (const event of events) {
+    const record = parseCallEvent(event);
+    if (record === null) continue;
+    switch (record.type) {
+      case 'model_call_ended': {
+        const calls = toolUsesOf(record.data.message).map((use): JournaledCall => ({ use, startedSequence: null, end: null }));
+        if (calls.length > 0) askings = [...askings, { calls }];
+        break;
+      }
+      case 'tool_call_started': {
+        const { data } = record;
+        const isThis = ({ use, startedSequence }: JournaledCall): boolean =>
+          startedSequence === null &&
+          use.name === data.tool &&
+          use.id === data.tool_use_id &&
+          use.input_text === data.input_text;
+        askings = withCall(askings, isThis, { startedSequence: event.sequence });
+        break;
+      }
+      case 'tool_call_ended': {
+        const { started_sequence, outcome, output, is_error } = record.data;
+        const isThis = ({ startedSequence }: JournaledCall): boolean => startedSequence === started_sequence;
+        askings = withCall(askings, isThis, { end: { outcome, output, is_error } });
+        break;
+      }
+    }
+  }
+  return askings;
+}
+
+/** The askings with one call changed: of the latest that has such a call, the first such. */
+function withCall(
+  askings: readonly Asking[],
+  isThis: (call: JournaledCall) => boolean,
+  change: Partial<JournaledCall>,
+): readonly Asking[] {
+  const at = askings.findLastIndex(({ calls }) => calls.some(isThis));
+  const asking = askings[at];
+  if (asking === undefined) return askings;
+  const place = asking.calls.findIndex(isThis);
+  const calls = asking.calls.map((call, index) => (index === place ? { ...call, ...change } : call));
+  return askings.with(at, { calls });
+}
+
+/**
+ * Each span's asking. The events begin at some turn and the transcript at the first, so they are laid side by side from
+ * the end: an older message that reads the same is not taken for a later one.
+ */
+function askingsFor(spans: readonly Span[], askings: readonly Asking[]): readonly (Asking | null)[] {
+  const found: (Asking | null)[] = spans.map(() => null);
+  let left = askings;
+  for (let index = spans.length - 1; index >= 0; index -= 1) {
+    const calls = spans[index]?.calls ?? [];
+    if (calls.length === 0) continue;
+    const at = left.findLastIndex((asking) => areSameCalls(asking, calls));
+    if (at < 0) continue;
+    found[index] = left[at] ?? null;
+    left = left.slice(0, at);
+  }
+  return found;
+}
+
+function areSameCalls(asking: Asking, calls: readonly ToolUseBlock[]): boolean {
+  return (
+    asking.calls.length === calls.length &&
+    asking.calls.every(({ use }, index) => {
+      const call = calls[index];
+      return call?.id === use.id && call.name === use.name && call.input_text === use.input_text;
+    })
+  );
+}
+
+type CallEvent = {
+  readonly [K in 'model_call_ended' | 'tool_call_started' | 'tool_call_ended']: {
+    readonly type: K;
+    readonly data: RecordData[K];
+  };
+}['model_call_ended' | 'tool_call_started' | 'tool_call_ended'];
+
+/** An event that tells of calls. Its type is Brain's own, which no extension can take, so its data is that record's. */
+function parseCallEvent({ type, data }: PublicEvent): CallEvent | null {
+  if (type !== 'model_call_ended' && type !== 'tool_call_started' && type !== 'tool_call_ended') return null;
+  return { type, data } as CallEvent;
+}

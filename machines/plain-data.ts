@@ -1,0 +1,63 @@
+/**
+ * Plain data: what JSON can say, in well-formed text. Values from models, tools and loops pass here before they are
+ * recorded, so that what is in memory and what is read back from the journal are the same value.
+ */
+import type { JsonValue } from './messages.ts';
+
+/** Deeper values are refused: every later reader would have to walk them. */
+export const PLAIN_DATA_DEPTH_MAX = 64;
+
+export type PlainData = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly reason: string };
+
+/**
+ * A value as plain data: a lone surrogate becomes U+FFFD and NUL is left out, undefined becomes null (or an absent
+ * property), and what JSON cannot say is refused with a reason.
+ */
+export function plainData(value: unknown): PlainData {
+  try {
+    return { ok: true, value: plain(value, 0) };
+  } catch (error) {
+    if (error instanceof NotPlain) return { ok: false, reason: error.message };
+    throw error;
+  }
+}
+
+/** Text as Brain keeps it: well-formed, without NUL. */
+export function plainText(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '');
+}
+
+class NotPlain extends Error {}
+
+function plain(value: unknown, depth: number): JsonValue {
+  if (depth > PLAIN_DATA_DEPTH_MAX) throw new NotPlain(`it is nested deeper than ${PLAIN_DATA_DEPTH_MAX} levels`);
+  switch (typeof value) {
+    case 'string':
+      return plainText(value);
+    case 'boolean':
+      return value;
+    case 'number':
+      if (!Number.isFinite(value)) throw new NotPlain(`${value} is no JSON number`);
+      return value === 0 ? 0 : value;
+    case 'undefined':
+      return null;
+    case 'object':
+      if (value === null) return null;
+      if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
+      return plainObject(value, depth);
+    default:
+      throw new NotPlain(`a ${typeof value} is no JSON value`);
+  }
+}
+
+function plainObject(value: object, depth: number): JsonValue {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1);
+    throw new NotPlain('only plain objects and arrays are JSON values');
+  }
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  // A null prototype would make `__proto__` an ordinary key, and equal values unequal to some readers: fromEntries
+  // defines own properties and has neither fault.
+  return Object.fromEntries(entries.map(([key, item]) => [plainText(key), plain(item, depth + 1)]));
+}

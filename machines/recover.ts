@@ -1,0 +1,48 @@
+/**
+ * Recovery: from the snapshot of an interrupted journal to the one commit that settles it. Nothing is sent again: each
+ * open effect ends `unknown`, an open turn fails, what was asked for is carried out. At rest it adds nothing, so running
+ * it twice changes nothing.
+ */
+import { closeOpenEffects, closeTurn, endSession } from './close-turn.ts';
+import { Draft, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
+import { assertNever } from './assert-never.ts';
+
+const INTERRUPTED = {
+  code: 'interrupted_by_restart',
+  message: 'the server stopped while this was under way; it is not run again',
+} as const;
+
+/** The records that settle a session that nobody is working on any more. */
+export function recover(snapshot: SessionSnapshot): readonly DecidedRecord[] {
+  const draft = new Draft(snapshot);
+  switch (draft.state) {
+    case 'creating': {
+      const endAsked = draft.context.end !== null;
+      closeOpenEffects(draft, 'unknown');
+      draft.add('session_failed', INTERRUPTED);
+      if (endAsked) endSession(draft);
+      break;
+    }
+    case 'running.working':
+    case 'running.cancelling':
+      closeTurn(draft, { kind: 'failed', ...INTERRUPTED }, 'unknown');
+      break;
+    case 'ending':
+      closeOpenEffects(draft, 'unknown');
+      draft.add('session_ended', {});
+      break;
+    case 'ended':
+    case 'unusable':
+      closeOpenEffects(draft, 'unknown');
+      break;
+    case 'none':
+    case 'idle':
+    case 'suspended':
+    case 'interrupted':
+    case 'failed':
+      break;
+    default:
+      return assertNever(draft.state);
+  }
+  return draft.records;
+}

@@ -1,0 +1,161 @@
+/**
+ * A session as its records make it: the chart as a real XState actor, and the projections beside it. Live sessions,
+ * recovery and every other reader evolve through the one function `apply`, so that a replay cannot disagree.
+ *
+ *   R1. Sequences are 1, 2, 3, …: a gap or a repeat is refused.
+ *   R2. A record that the chart does not accept, or that leads to another state than it says, is refused with its
+ *       sequence, its type and the state: never ignored.
+ *   R3. After a refusal the state is spent: every later use throws.
+ */
+import { createActor, type Actor } from 'xstate';
+import { DroppedTurns, type DroppedRange } from './projections/dropped-turns.ts';
+import { KeyValues, type KeyValuesSnapshot } from './projections/key-values.ts';
+import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
+import type { ChartState } from './projections/status.ts';
+import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts';
+import { isRecordType, type Sequence, type SessionRecord } from './records.ts';
+import { sessionChart } from './session-chart.ts';
+import type { SessionContext } from './session-context.ts';
+import { SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run.ts';
+
+/** A record that cannot follow what came before it: the journal is damaged, or written by another chart. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+  readonly sequence: Sequence;
+  readonly type: string;
+  readonly state: ChartState;
+
+  constructor(record: { readonly sequence: Sequence; readonly type: string }, state: ChartState, reason: string, cause?: unknown) {
+    super(`record ${record.sequence} (${record.type}) in state ${state}: ${reason}`, { cause });
+    this.sequence = record.sequence;
+    this.type = record.type;
+    this.state = state;
+  }
+}
+
+/** All of a session's state as plain data. Disposable: the journal says the same. */
+export interface StateSnapshot {
+  readonly chart: { readonly state: ChartState; readonly context: SessionContext };
+  readonly transcript: TranscriptSnapshot;
+  readonly key_values: KeyValuesSnapshot;
+  readonly dropped: readonly DroppedRange[];
+  readonly facts: SessionFacts;
+}
+
+interface Parts {
+  readonly snapshot: SessionSnapshot;
+  readonly transcript: Transcript;
+  readonly keyValues: KeyValues;
+  readonly dropped: DroppedTurns;
+  readonly facts: SessionFacts | null;
+}
+
+export class SessionState {
+  readonly #chart: Actor<typeof sessionChart>;
+  readonly transcript: Transcript;
+  readonly keyValues: KeyValues;
+  readonly dropped: DroppedTurns;
+  #facts: SessionFacts | null;
+  /** What the chart threw. Without an observer, XState would throw it from a timer. */
+  #thrown: { readonly error: unknown } | null = null;
+
+  private constructor(parts: Parts) {
+    this.transcript = parts.transcript;
+    this.keyValues = parts.keyValues;
+    this.dropped = parts.dropped;
+    this.#facts = parts.facts;
+    this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
+    this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
+    this.#chart.start();
+  }
+
+  /** Before the first record. */
+  static empty(): SessionState {
+    return new SessionState({
+      snapshot: SNAPSHOT_OF_NO_SESSION,
+      transcript: new Transcript(),
+      keyValues: new KeyValues(),
+      dropped: new DroppedTurns(),
+      facts: null,
+    });
+  }
+
+  static from(saved: StateSnapshot): SessionState {
+    const [name, inner] = saved.chart.state.split('.');
+    const value = inner === undefined ? saved.chart.state : { [String(name)]: inner };
+    return new SessionState({
+      // The persisted value is data from outside the types: a state that the chart does not have throws here.
+      snapshot: sessionChart.resolveState({ value: value as SessionSnapshot['value'], context: saved.chart.context }),
+      transcript: Transcript.from(saved.transcript),
+      keyValues: KeyValues.from(saved.key_values),
+      dropped: new DroppedTurns(saved.dropped),
+      facts: saved.facts,
+    });
+  }
+
+  get snapshot(): SessionSnapshot {
+    return this.#chart.getSnapshot();
+  }
+
+  get context(): SessionContext {
+    return this.snapshot.context;
+  }
+
+  get state(): ChartState {
+    return stateOf(this.snapshot);
+  }
+
+  get lastSequence(): Sequence {
+    return this.context.last_sequence;
+  }
+
+  /** Throws before the first record. */
+  get facts(): SessionFacts {
+    if (this.#facts === null) throw new Error('there is no session before its first record');
+    return this.#facts;
+  }
+
+  /** Evolves the session by one record. Throws `ReplayError`. */
+  apply(record: SessionRecord): void {
+    if (this.#thrown !== null) throw new ReplayError(record, this.state, 'an earlier record was refused', this.#thrown.error);
+    try {
+      this.#evolve(record);
+    } catch (error) {
+      this.#thrown ??= { error };
+      throw error;
+    }
+  }
+
+  toSnapshot(): StateSnapshot {
+    return {
+      chart: { state: this.state, context: this.context },
+      transcript: this.transcript.snapshot(),
+      key_values: this.keyValues.snapshot(),
+      dropped: this.dropped.snapshot(),
+      facts: this.facts,
+    };
+  }
+
+  #evolve(record: SessionRecord): void {
+    const before = this.state;
+    if (record.sequence !== this.lastSequence + 1) {
+      throw new ReplayError(record, before, `the sequence after ${this.lastSequence} is ${this.lastSequence + 1}`);
+    }
+    // Only our vocabulary may reach the chart: a type such as XState's own would be obeyed as a command.
+    if (!isRecordType(record.type)) throw new ReplayError(record, before, 'the record type is unknown');
+    if (!this.#chart.getSnapshot().can(record)) throw new ReplayError(record, before, 'the session chart does not accept it');
+    this.#chart.send(record);
+    if (this.#thrown !== null) throw new ReplayError(record, before, 'the session chart threw', this.#thrown.error);
+    if (this.state !== record.state) {
+      throw new ReplayError(record, before, `it says that it led to ${record.state}, and the session chart says ${this.state}`);
+    }
+    try {
+      this.transcript.apply(record);
+    } catch (error) {
+      throw new ReplayError(record, before, 'the transcript cannot take it', error);
+    }
+    this.keyValues.apply(record);
+    this.dropped.apply(record);
+    this.#facts = factsAfter(this.#facts, record);
+  }
+}

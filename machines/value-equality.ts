@@ -1,0 +1,21 @@
+/** Whether two plain values say the same: the order of an object's keys does not count, everything else does. */
+export function sameValue(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((item, index) => sameValue(item, right[index]));
+  }
+  const leftEntries = Object.entries(left);
+  if (leftEntries.length !== Object.keys(right).length) return false;
+  const rightValues = new Map(Object.entries(right));
+  return leftEntries.every(([key, item]) => rightValues.has(key) && sameValue(item, rightValues.get(key)));
+}
+
+/** Freezes a plain value through and through, so that nobody who is shown it can change what was recorded. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const item of Object.values(value)) deepFreeze(item);
+  return value;
+}
