@@ -1,0 +1,41 @@
+/** What a session may set for the loop `chat`: parameters of its model calls. */
+import type { JsonObject, JsonValue } from '../../machines/messages.ts';
+
+/** What is wrong with a configuration, and where: a JSON pointer into it. */
+export interface ConfigurationProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+interface Setting {
+  readonly isValid: (value: JsonValue) => boolean;
+  readonly expected: string;
+}
+
+const REASONING_EFFORTS: readonly JsonValue[] = ['minimal', 'low', 'medium', 'high'];
+
+const SETTINGS: Readonly<Record<string, Setting>> = {
+  max_output_tokens: {
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+    expected: 'a whole number above zero',
+  },
+  temperature: {
+    isValid: (value) => typeof value === 'number' && value >= 0 && value <= 2,
+    expected: 'a number from 0 to 2',
+  },
+  reasoning_effort: {
+    isValid: (value) => REASONING_EFFORTS.includes(value),
+    expected: `one of ${REASONING_EFFORTS.join(', ')}`,
+  },
+};
+
+/** What is wrong with a configuration of `chat`; null where nothing is. */
+export function chatConfigurationProblem(configuration: JsonObject): ConfigurationProblem | null {
+  for (const [name, value] of Object.entries(configuration)) {
+    const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const setting = Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined;
+    if (setting === undefined) return { field, message: `${name} is no setting of the loop chat` };
+    if (!setting.isValid(value)) return { field, message: `${name} must be ${setting.expected}` };
+  }
+  return null;
+}
