@@ -18,6 +18,12 @@ import { sessionChart } from './session-chart.ts';
 import type { SessionContext } from './session-context.ts';
 import { SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run.ts';
 
+/**
+ * The version of the charts and projections together: a saved snapshot of another version is rebuilt from the journal.
+ * Raise it with every change of what a snapshot holds or of what a record does to it.
+ */
+export const STATE_VERSION = 1;
+
 /** A record that cannot follow what came before it: the journal is damaged, or written by another chart. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
@@ -118,11 +124,14 @@ export class SessionState {
   /** Evolves the session by one record. Throws `ReplayError`. */
   apply(record: SessionRecord): void {
     if (this.#thrown !== null) throw new ReplayError(record, this.state, 'an earlier record was refused', this.#thrown.error);
+    const before = this.state;
     try {
-      this.#evolve(record);
+      this.#evolve(record, before);
     } catch (error) {
-      this.#thrown ??= { error };
-      throw error;
+      // Damage can be of any shape: whatever its data breaks, a guard or a projection, it is this record that is refused.
+      const refusal = error instanceof ReplayError ? error : new ReplayError(record, before, 'the session cannot take it', error);
+      this.#thrown ??= { error: refusal };
+      throw refusal;
     }
   }
 
@@ -136,8 +145,7 @@ export class SessionState {
     };
   }
 
-  #evolve(record: SessionRecord): void {
-    const before = this.state;
+  #evolve(record: SessionRecord, before: ChartState): void {
     if (record.sequence !== this.lastSequence + 1) {
       throw new ReplayError(record, before, `the sequence after ${this.lastSequence} is ${this.lastSequence + 1}`);
     }
@@ -149,11 +157,7 @@ export class SessionState {
     if (this.state !== record.state) {
       throw new ReplayError(record, before, `it says that it led to ${record.state}, and the session chart says ${this.state}`);
     }
-    try {
-      this.transcript.apply(record);
-    } catch (error) {
-      throw new ReplayError(record, before, 'the transcript cannot take it', error);
-    }
+    this.transcript.apply(record);
     this.keyValues.apply(record);
     this.dropped.apply(record);
     this.#facts = factsAfter(this.#facts, record);

@@ -47,11 +47,11 @@ export class Transcript {
 
   snapshot(): TranscriptSnapshot {
     return {
-      messages: this.#messages,
+      messages: [...this.#messages],
       checkpoint: { kept: this.#kept, tail: this.#tail },
       held: [...this.#held],
       calls: [...this.#calls],
-      turns: [this.#turn, this.#turnBefore],
+      turns: [[...this.#turn], [...this.#turnBefore]],
     };
   }
 
