@@ -8,7 +8,7 @@
  *   R3. After a refusal the state is spent: every later use throws.
  */
 import { createActor, type Actor } from 'xstate';
-import { DroppedTurns, type DroppedRange } from './projections/dropped-turns.ts';
+import { DroppedTurns, type DroppedTurnsSnapshot } from './projections/dropped-turns.ts';
 import { KeyValues, type KeyValuesSnapshot } from './projections/key-values.ts';
 import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
 import type { ChartState } from './projections/status.ts';
@@ -44,7 +44,7 @@ export interface StateSnapshot {
   readonly chart: { readonly state: ChartState; readonly context: SessionContext };
   readonly transcript: TranscriptSnapshot;
   readonly key_values: KeyValuesSnapshot;
-  readonly dropped: readonly DroppedRange[];
+  readonly dropped: DroppedTurnsSnapshot;
   readonly facts: SessionFacts;
 }
 
@@ -94,7 +94,7 @@ export class SessionState {
       snapshot: sessionChart.resolveState({ value: value as SessionSnapshot['value'], context: saved.chart.context }),
       transcript: Transcript.from(saved.transcript),
       keyValues: KeyValues.from(saved.key_values),
-      dropped: new DroppedTurns(saved.dropped),
+      dropped: DroppedTurns.from(saved.dropped),
       facts: saved.facts,
     });
   }
