@@ -1,0 +1,72 @@
+/**
+ * The order in which a request passes, and nothing else: failures around all of it, then who is calling, then the
+ * route. Health and the front page are open to everybody.
+ */
+import { Router } from '@koa/router';
+import Koa, { type Middleware } from 'koa';
+import type { Clock, Log } from '../services/ports.ts';
+import type { SessionService } from '../services/session-service.ts';
+import { createAuthentication } from './auth.ts';
+import { createBodyReader } from './body.ts';
+import { answerFailures, answerUnrouted } from './failures.ts';
+import { addFrontPage } from './front-page.ts';
+import { addHealthRoutes } from './health.ts';
+import type { RouteDependencies } from './routes.ts';
+import { addHistoryRoutes } from './v1/history.ts';
+import { addSessionRoutes } from './v1/sessions.ts';
+import { addTurnRoutes } from './v1/turns.ts';
+
+export interface HttpDependencies {
+  readonly sessions: SessionService;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly options: {
+    /** Undefined: the server listens on loopback only, and whoever reaches it is its user. */
+    readonly apiKey: string | undefined;
+    readonly bodyBytesMax: number;
+  };
+  isDraining(): boolean;
+}
+
+export function createApp(dependencies: HttpDependencies): Koa {
+  const { sessions, clock, log, options } = dependencies;
+  const app = new Koa({ env: 'production' });
+  // What is left to come here is a connection that broke under its answer.
+  app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
+
+  const open = createRouter();
+  addHealthRoutes(open, () => dependencies.isDraining());
+  addFrontPage(open, { needsToken: options.apiKey !== undefined });
+
+  const guarded = createRouter();
+  const routes: RouteDependencies = { sessions, clock, log, readBody: createBodyReader(options) };
+  addSessionRoutes(guarded, routes);
+  addTurnRoutes(guarded, routes);
+  addHistoryRoutes(guarded, routes);
+
+  app.use(setHeaders);
+  app.use(answerFailures({ clock, log }));
+  app.use(open.routes());
+  app.use(authenticate(options.apiKey));
+  app.use(guarded.routes());
+  app.use(answerUnrouted);
+  return app;
+}
+
+function createRouter(): Router {
+  return new Router({ sensitive: true, exclusive: true });
+}
+
+const setHeaders: Middleware = async (context, next) => {
+  context.set('Cache-Control', 'no-store');
+  context.set('X-Content-Type-Options', 'nosniff');
+  await next();
+};
+
+function authenticate(apiKey: string | undefined): Middleware {
+  const callerOf = createAuthentication(apiKey);
+  return async (context, next) => {
+    context.state['caller'] = callerOf(context);
+    await next();
+  };
+}

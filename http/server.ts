@@ -1,0 +1,152 @@
+/**
+ * The sockets under the application: how long they may be silent, what is answered where no request could be read, and
+ * how they end.
+ *
+ *   N1. A connection that a balancer keeps open outlives the balancer's idle time, so that no request is lost on it.
+ *   N2. No timer cuts an answer: a synchronous turn takes as long as it takes, and a stream as long as its session.
+ *   N3. Closing takes no new connection and cuts none whose answer is under way, until the bound that it is given.
+ */
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createApp, type HttpDependencies } from './app.ts';
+import { errorBody, traceOf, type ErrorCode } from './errors.ts';
+
+// Balancers keep an idle connection for a minute; who closes first loses the request that is on its way.
+const KEEP_ALIVE_MS = 75_000;
+// Counted from the end of the request before, so it must be the longer one.
+const HEADERS_MS = 80_000;
+// For sending a whole request. It bounds no answer.
+const REQUEST_MS = 300_000;
+
+export interface HttpApp {
+  /** Resolves with the address that it listens on; rejects as the system does, with `EADDRINUSE` and the like. */
+  listen(at: { readonly host: string; readonly port: number }): Promise<{ readonly host: string; readonly port: number }>;
+  /**
+   * Takes no more connections, closes those that wait for a request, and resolves when every answer is given and every
+   * stream has ended by itself. What is left after `withinMs` is cut.
+   */
+  close(options?: { readonly withinMs?: number }): Promise<void>;
+}
+
+export function createHttpApp(dependencies: HttpDependencies): HttpApp {
+  const app = createApp(dependencies);
+  const handle = app.callback();
+  const server = createServer({ requireHostHeader: false, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const connections = new Connections(server);
+
+  server.on('request', (request, response) => {
+    connections.begin(request, response);
+    handle(request, response).catch((error: unknown) => {
+      dependencies.log.error('answer_failed', { trace: traceOf(error) });
+      response.destroy();
+    });
+  });
+  server.on('checkExpectation', (_request, response) => {
+    const body = renderedError('invalid_request', 'the only Expect that is understood is 100-continue');
+    response.writeHead(417, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) });
+    response.end(body);
+  });
+  server.on('connect', (_request, socket) => answerRaw(socket, 405, 'method_not_allowed', 'this server is no proxy'));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Bytes of another answer may be on their way already: nothing can be said between them.
+    if (connections.isAnswering(socket)) socket.destroy();
+    else answerUnreadable(error, socket);
+  });
+
+  return {
+    async listen(at) {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(at.port, at.host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      const { address, port } = addressOf(server);
+      return { host: address, port };
+    },
+
+    async close({ withinMs } = {}) {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      connections.close();
+      const cancel =
+        withinMs === undefined ? () => undefined : dependencies.clock.after(withinMs, () => server.closeAllConnections());
+      await closed;
+      cancel();
+    },
+  };
+}
+
+/** Every connection with its answers that are not given yet. */
+class Connections {
+  readonly #answers = new Map<Duplex, Set<ServerResponse>>();
+  #isClosing = false;
+
+  constructor(server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.#answers.set(socket, new Set());
+      socket.once('close', () => this.#answers.delete(socket));
+    });
+  }
+
+  begin({ socket }: IncomingMessage, response: ServerResponse): void {
+    const answers = this.#answers.get(socket);
+    if (answers === undefined) return;
+    answers.add(response);
+    if (this.#isClosing) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      answers.delete(response);
+      if (answers.size === 0 && this.#isClosing) socket.destroySoon();
+    });
+  }
+
+  isAnswering(socket: Duplex): boolean {
+    return (this.#answers.get(socket)?.size ?? 0) > 0;
+  }
+
+  /** Node's own way leaves a connection alone that has not sent anything yet, and then waits for it without end. */
+  close(): void {
+    this.#isClosing = true;
+    for (const [socket, answers] of this.#answers) {
+      // A client that is told does not send its next request into a connection that is about to close.
+      for (const response of answers) response.shouldKeepAlive = false;
+      if (answers.size === 0) socket.end(() => socket.destroy());
+    }
+  }
+}
+
+/** The parser gave up on a connection, whose socket may be gone already. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 431, 'too_large', 'the headers of the request are too large');
+  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 408, 'invalid_request', 'the request did not come in time');
+  else answerRaw(socket, 400, 'invalid_request', 'the request is not well-formed HTTP/1.1');
+}
+
+function answerRaw(socket: Duplex, status: number, code: ErrorCode, message: string): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = renderedError(code, message);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function renderedError(code: ErrorCode, message: string): string {
+  return JSON.stringify(errorBody(code, message));
+}
+
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('the server listens on no port');
+  return address;
+}

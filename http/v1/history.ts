@@ -1,0 +1,80 @@
+/** What a session has been through: events and the journal, in pages or followed, and its conversation. */
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import type { Sequence } from '../../machines/records.ts';
+import type { Followed } from '../../services/session-service.ts';
+import { tenantWith } from '../caller.ts';
+import { HttpError } from '../errors.ts';
+import { answerJson } from '../failures.ts';
+import { wantsEventStream } from '../negotiation.ts';
+import { callerOf, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { answerEventStream, type Frame } from '../sse.ts';
+import type { EventPageAnswer, JournalPageAnswer, TranscriptAnswer } from '../wire/answers.ts';
+import { eventsQuery, eventStreamQuery, journalQuery, journalStreamQuery, noQuery, parseSequence } from '../wire/queries.ts';
+
+export function addHistoryRoutes(router: Router, dependencies: RouteDependencies): void {
+  const { sessions } = dependencies;
+
+  router.get('/v1/sessions/:session_id/events', async (context) => {
+    const tenant = tenantWith(callerOf(context), 'read');
+    const sessionId = sessionIdOf(context);
+    context.vary('Accept');
+    if (wantsEventStream(context)) {
+      const { after, types } = parseQuery(eventStreamQuery, context);
+      const cursor = lastEventId(context) ?? after;
+      await answerEventStream(context, dependencies, {
+        follow: (signal) => sessions.followEvents(tenant, sessionId, cursor, signal),
+        frameOf: (followed) => {
+          const frame = frameOf(followed);
+          return types === undefined || types.includes(frame.type) ? frame : null;
+        },
+      });
+      return;
+    }
+    const page = await sessions.events(tenant, sessionId, parseQuery(eventsQuery, context));
+    const answer: EventPageAnswer = { events: page.items, next_cursor: page.next_cursor };
+    answerJson(context, answer);
+  });
+
+  router.get('/v1/sessions/:session_id/journal', async (context) => {
+    const tenant = tenantWith(callerOf(context), 'manage');
+    const sessionId = sessionIdOf(context);
+    context.vary('Accept');
+    if (wantsEventStream(context)) {
+      const { after } = parseQuery(journalStreamQuery, context);
+      const cursor = lastEventId(context) ?? after;
+      await answerEventStream(context, dependencies, {
+        follow: (signal) => sessions.followJournal(tenant, sessionId, cursor, signal),
+        frameOf,
+      });
+      return;
+    }
+    const page = await sessions.journal(tenant, sessionId, parseQuery(journalQuery, context));
+    const answer: JournalPageAnswer = { records: page.items, next_cursor: page.next_cursor };
+    answerJson(context, answer);
+  });
+
+  router.get('/v1/sessions/:session_id/transcript', async (context) => {
+    const tenant = tenantWith(callerOf(context), 'read');
+    const sessionId = sessionIdOf(context);
+    parseQuery(noQuery, context);
+    const answer: TranscriptAnswer = await sessions.transcript(tenant, sessionId);
+    answerJson(context, answer);
+  });
+}
+
+/** What is recorded is shown whole, under its sequence; what passes by is shown as it is. */
+function frameOf(followed: Followed<{ readonly sequence: Sequence; readonly type: string }>): Frame {
+  if (followed.kind === 'live') return followed.event;
+  const { item } = followed;
+  return { type: item.type, id: String(item.sequence), data: item };
+}
+
+/** Where a reader left off; null for one that has read nothing. It comes with the address of the first connection. */
+function lastEventId(context: Context): Sequence | null {
+  const header = context.get('Last-Event-ID');
+  if (header === '') return null;
+  const sequence = parseSequence(header);
+  if (sequence !== null) return sequence;
+  throw new HttpError('invalid_cursor', 'Last-Event-ID must be a sequence: a whole number from 0', { field: '/Last-Event-ID' });
+}

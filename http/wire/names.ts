@@ -1,0 +1,34 @@
+/** The alphabets and lengths of everything that a client may name, each as a schema. */
+import { z } from 'zod';
+
+/** Environments, credentials, agent loops, providers. */
+export const nameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
+    error: 'must be 1 to 128 of A-Z a-z 0-9 . _ : - and begin with a letter or a digit',
+  });
+
+export const toolNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 of A-Z a-z 0-9 _ -' });
+
+/** Controls, unassigned code points and line breaks are what is not printable. */
+export const modelNameSchema = z
+  .string()
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,256}$/u, { error: 'must be 1 to 256 printable characters' });
+
+/** Text of so many characters, as a person counts them: a pair of surrogates is one. */
+export function charactersSchema(bounds: { readonly min: number; readonly max: number }): z.ZodString {
+  return z.string().refine(
+    (text) => {
+      const count = Array.from(text).length;
+      return count >= bounds.min && count <= bounds.max;
+    },
+    { error: `must have ${bounds.min} to ${bounds.max} characters` },
+  );
+}
+
+/** Session ids sort by creation. Any other text is the id of no session, and never part of a path. */
+export function isSessionId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}
