@@ -54,8 +54,8 @@ export function decide(standing: Standing, command: Command, rules: Rules): Deci
         : decideForSession(draft, command, rules);
     if (refusal !== null) return { kind: 'refused', code: refusal, state: draft.state };
   } catch (error) {
-    // A turn's command can come late: its effect was closed, or its turn is over. The chart's no is then the answer. A
-    // session's command asks the chart first, so that the same error is a fault of ours.
+    // A turn's command can come late: its effect was closed, or the turn is being stopped. The chart's no is then the
+    // answer. A session's command asks the chart first, so that the same error is a fault of ours.
     if (error instanceof RefusedByChart && 'message_sequence' in command) return refusedForTurn(draft);
     throw error;
   }
@@ -171,6 +171,8 @@ function decideResume(draft: Draft): RefusalCode | null {
 
 function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): RefusalCode | null {
   const { message_sequence } = command;
+  // Also what would change nothing is refused once its turn is closed: no late call may be told that all is well.
+  if (draft.context.turn?.message_sequence !== message_sequence) return 'turn_over';
   switch (command.kind) {
     case 'start_activation':
       draft.add('activation_started', { message_sequence, agentloop: command.agentloop });
@@ -226,7 +228,6 @@ function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): 
       if (standing.keyValues.read(command.key).found) draft.add('kv_deleted', { message_sequence, key: command.key });
       return null;
     case 'close_turn':
-      if (draft.context.turn?.message_sequence !== message_sequence) return 'turn_over';
       closeTurn(draft, command.ending, command.open);
       return null;
     default:

@@ -43,7 +43,8 @@ function plain(value: unknown, depth: number): JsonValue {
       return null;
     case 'object':
       if (value === null) return null;
-      if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
+      // Not `map`, which keeps the holes of an array: they are read back as null.
+      if (Array.isArray(value)) return Array.from(value, (item: unknown) => plain(item, depth + 1));
       return plainObject(value, depth);
     default:
       throw new NotPlain(`a ${typeof value} is no JSON value`);
