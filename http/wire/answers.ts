@@ -4,7 +4,7 @@ import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { SessionStatus } from '../../machines/projections/status.ts';
 import type { AfterStop, Metadata, Retain, Sequence, SessionRecord } from '../../machines/records.ts';
 import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '../../services/session-service.ts';
-import { timestampOf } from './timestamp.ts';
+import { utcTime } from '../../services/tools/utc-time.ts';
 
 export interface ErrorAnswer {
   readonly error: {
@@ -73,8 +73,8 @@ export function sessionAnswer(session: SessionView): SessionAnswer {
     status: session.status,
     resident: session.resident,
     last_sequence: session.last_sequence,
-    created_at: timestampOf(session.created_at),
-    updated_at: timestampOf(session.updated_at),
+    created_at: utcTime(session.created_at),
+    updated_at: utcTime(session.updated_at),
     agentloop: session.agentloop,
     // Where a provider is reached is the deployment's affair.
     model: { provider: session.model.provider, name: session.model.name },

@@ -1,0 +1,226 @@
+/**
+ * Every option of the server: its name in the environment and as a flag, what it takes, what holds where it is not
+ * given, and what it does. The help, the documentation and the parsing are this table.
+ *
+ * A secret has no flag: the arguments of a process are for everybody on the machine to read.
+ */
+import type { Retain } from '../machines/records.ts';
+
+// About 31 years: whoever wants longer wants no bound.
+const SECS_MAX = 1_000_000_000;
+// The text of a body has to fit into one string of the runtime, twice while it is decoded.
+const BODY_BYTES_MAX = 256 * 1024 * 1024;
+
+export interface ListenAddress {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What every option comes to. Durations are milliseconds; null where there is no bound. */
+export interface Options {
+  readonly listen: ListenAddress;
+  readonly dataDirectory: string;
+  readonly apiKey: string | undefined;
+  readonly openaiBaseUrl: string | undefined;
+  readonly openaiApiKey: string | undefined;
+  readonly toolsFile: string | undefined;
+  readonly modelCallsMax: number | null;
+  readonly turnMsMax: number | null;
+  readonly toolMsMax: number | null;
+  readonly cancelMs: number;
+  readonly emittedBytesMax: number;
+  readonly bodyBytesMax: number;
+  /** Null: released at once. 0: never. */
+  readonly retain: Retain;
+  readonly drainMs: number | null;
+  readonly logLevel: LogLevel;
+}
+
+export interface Option<T> {
+  readonly variable: string;
+  /** As text, parsed like a given one; or what holds where nothing is given. */
+  readonly fallback: { readonly text: string } | { readonly value: T; readonly shown: string };
+  readonly isSecret: boolean;
+  /** What would be right, to be read after "must be". */
+  readonly takes: string;
+  readonly meaning: string;
+  /** Null where the text is none of what it takes. */
+  parse(text: string): { readonly value: T } | null;
+}
+
+export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
+  listen: {
+    variable: 'BRAIN_LISTEN',
+    fallback: { text: '127.0.0.1:8080' },
+    isSecret: false,
+    takes: 'HOST:PORT, with an IPv6 address in brackets',
+    meaning: 'Where the server listens. Port 0 takes any free one, which is printed. Beyond loopback it needs BRAIN_API_KEY.',
+    parse: parseListenAddress,
+  },
+  dataDirectory: {
+    variable: 'BRAIN_DATA_DIR',
+    fallback: { text: 'brain-data' },
+    isSecret: false,
+    takes: 'the path of a directory',
+    meaning: 'Where the sessions are kept. One server at a time owns it.',
+    parse: parseText,
+  },
+  apiKey: {
+    variable: 'BRAIN_API_KEY',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: true,
+    takes: 'printable ASCII without spaces, so that it can be sent as a bearer token',
+    meaning: 'The token of the tenant `local`. Unset: the server listens on loopback only and asks for none.',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+  },
+  openaiBaseUrl: {
+    variable: 'BRAIN_OPENAI_BASE_URL',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: false,
+    takes: 'an http or https URL without a user, a query or a fragment',
+    meaning: 'Where the provider `openai` is reached: calls go to `{url}/chat/completions`. Once it is set, the key is optional.',
+    parse: (text) => (isBaseUrl(text) ? { value: text } : null),
+  },
+  openaiApiKey: {
+    variable: 'OPENAI_API_KEY',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: true,
+    takes: 'printable ASCII without spaces',
+    meaning: 'The key for the provider `openai`.',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+  },
+  toolsFile: {
+    variable: 'BRAIN_TOOLS_FILE',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: false,
+    takes: 'the path of an ES module',
+    meaning: 'Tools that run in the server: a module whose default export lists them. It is code, and is trusted.',
+    parse: parseText,
+  },
+  modelCallsMax: {
+    variable: 'BRAIN_MAX_MODEL_CALLS',
+    fallback: { text: '128' },
+    isSecret: false,
+    takes: 'a whole number from 0',
+    meaning: 'How many model calls one turn may make. 0: no bound.',
+    parse: (text) => boundOrNone(text, { max: Number.MAX_SAFE_INTEGER, unit: 1 }),
+  },
+  turnMsMax: {
+    variable: 'BRAIN_MAX_TURN_SECS',
+    fallback: { text: '1800' },
+    isSecret: false,
+    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    meaning: 'How long one turn may take before it is cancelled. 0: no bound.',
+    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
+  },
+  toolMsMax: {
+    variable: 'BRAIN_MAX_TOOL_SECS',
+    fallback: { text: '600' },
+    isSecret: false,
+    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    meaning: 'The deadline of every tool call. 0: none.',
+    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
+  },
+  cancelMs: {
+    variable: 'BRAIN_CANCEL_SECS',
+    fallback: { text: '10' },
+    isSecret: false,
+    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    meaning: 'How long a turn that is stopped waits for its tools and its model to stop. 0: not at all.',
+    parse: (text) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
+  },
+  emittedBytesMax: {
+    variable: 'BRAIN_MAX_EMITTED_BYTES',
+    fallback: { text: '1048576' },
+    isSecret: false,
+    takes: 'a whole number of bytes from 0',
+    meaning: 'How much the events that one turn emits may come to, names and payloads together. 0: none may be emitted.',
+    parse: (text) => wholeNumber(text, { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 1 }),
+  },
+  bodyBytesMax: {
+    variable: 'BRAIN_MAX_BODY_BYTES',
+    fallback: { text: '8388608' },
+    isSecret: false,
+    takes: `a whole number of bytes from 1 to ${BODY_BYTES_MAX}`,
+    meaning: 'How large the body of a request may be.',
+    parse: (text) => wholeNumber(text, { min: 1, max: BODY_BYTES_MAX, unit: 1 }),
+  },
+  retain: {
+    variable: 'BRAIN_SESSION_IDLE_TTL_SECS',
+    fallback: { value: null, shown: 'unset' },
+    isSecret: false,
+    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    meaning: 'How long an idle session stays in memory, where its create says nothing. Unset: released at once. 0: never released.',
+    parse: (text) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
+  },
+  drainMs: {
+    variable: 'BRAIN_DRAIN_SECS',
+    fallback: { text: '0' },
+    isSecret: false,
+    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    meaning: 'How long a stopping server lets running turns go on before it cancels them. 0: until they are over.',
+    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
+  },
+  logLevel: {
+    variable: 'BRAIN_LOG_LEVEL',
+    fallback: { text: 'info' },
+    isSecret: false,
+    takes: 'debug, info, warn or error',
+    meaning: 'The least that is logged, as JSON lines on standard error.',
+    parse: parseLogLevel,
+  },
+};
+
+/** The option's flag; null for a secret. */
+export function flagOf(option: Pick<Option<unknown>, 'variable' | 'isSecret'>): string | null {
+  return option.isSecret ? null : `--${option.variable.replace(/^BRAIN_/, '').toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** What holds where an option is not given, as the help and the documentation show it. */
+export function shownFallback(option: Pick<Option<unknown>, 'fallback'>): string {
+  return 'text' in option.fallback ? option.fallback.text : option.fallback.shown;
+}
+
+function parseListenAddress(text: string): { readonly value: ListenAddress } | null {
+  const [, bracketed, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined || Number(port) > 65_535 ? null : { value: { host, port: Number(port) } };
+}
+
+function parseText(text: string): { readonly value: string } | null {
+  return text === '' ? null : { value: text };
+}
+
+function parseLogLevel(text: string): { readonly value: LogLevel } | null {
+  return text === 'debug' || text === 'info' || text === 'warn' || text === 'error' ? { value: text } : null;
+}
+
+function wholeNumber(
+  text: string,
+  bounds: { readonly min: number; readonly max: number; readonly unit: number },
+): { readonly value: number } | null {
+  if (!/^[0-9]{1,16}$/.test(text)) return null;
+  const count = Number(text);
+  return count < bounds.min || count > bounds.max ? null : { value: count * bounds.unit };
+}
+
+function boundOrNone(
+  text: string,
+  bounds: { readonly max: number; readonly unit: number },
+): { readonly value: number | null } | null {
+  const number = wholeNumber(text, { ...bounds, min: 0 });
+  return number?.value === 0 ? { value: null } : number;
+}
+
+/** An address that goes into journals: a user or a password in it would be a secret there. */
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === '')
+  );
+}
