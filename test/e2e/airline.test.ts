@@ -1,0 +1,133 @@
+/** Recorded conversations, whole: what a transcript holds, what a kill in the middle leaves, and what it costs on the disk. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readAirline, textsOf, transcriptOf, type Conversation, type Turn } from '../support/airline.ts';
+import type { TranscriptMessage } from '../support/brain-api.ts';
+import { ConversationPlayer, type Hang } from '../support/conversation-player.ts';
+import { faultsOf } from '../support/history.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { journalBytes } from '../support/journal-size.ts';
+import { OpenAiServer } from '../support/openai-server.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { ToolServer } from '../support/tool-server.ts';
+
+const airline = readAirline();
+const FAREWELL: Turn = { input: 'Thank you, that is all.', steps: [{ text: 'Goodbye!', toolCalls: [] }] };
+
+describe.skipIf(airline === null)('the recorded conversations', () => {
+  const { conversations, systemPrompt, toolNames } = airline ?? { conversations: [], systemPrompt: '', toolNames: [] };
+  let player: ConversationPlayer;
+  let model: OpenAiServer;
+  let tools: ToolServer;
+  let server: ServerProcess;
+
+  beforeEach(async () => {
+    player = new ConversationPlayer();
+    model = await OpenAiServer.start(player.model);
+    tools = await ToolServer.start(toolNames.map((name) => ({ name })), player.tool);
+    server = await ServerProcess.start({ environment: { ...model.environment, ...tools.environment } });
+  });
+
+  afterEach(async () => {
+    await server.dispose();
+    await model.close();
+    await tools.close();
+  });
+
+  it('S-062, S-065, S-083: end as the transcripts that were recorded, tool arguments byte for byte, on little disk', async () => {
+    await inParallel(conversations, 4, async (conversation) => {
+      const id = await begin(conversation, null);
+      for (const turn of conversation.turns) await play(conversation, id, turn);
+
+      expect(await server.api.transcript(id)).toEqual(conversation.turns.flatMap(transcriptOf));
+      const records = await server.api.journal(id);
+      expect(faultsOf(records)).toEqual([]);
+      expect(await journalBytes(server.dataDirectory, id)).toBeLessThanOrEqual(bytesAllowed(conversation.turns, records.length));
+    });
+
+    expect(conversations).toHaveLength(50);
+    expect(model.refusals).toEqual([]);
+    expect(tools.repeated).toEqual([]);
+  });
+
+  it('S-138, S-139, S-143: go on after a kill in the middle of each, with nothing lost and nothing sent twice', async () => {
+    for (const [index, conversation] of conversations.entries()) {
+      const { hang, before, after } = plan(conversation, index);
+      const id = await begin(conversation, hang);
+      for (const turn of before) await play(conversation, id, turn);
+
+      player.turn(conversation, hang.turn);
+      await server.api.submit(id, hang.turn.input);
+      await player.hanging.at(index);
+      await server.killAndStart();
+
+      expect((await server.api.session(id)).status, conversation.id).toBe('idle');
+      const askedBefore = model.calls.all.length;
+      for (const turn of after) await play(conversation, id, turn);
+      expect(model.calls.all.length - askedBefore, conversation.id).toBe(after.flatMap(({ steps }) => steps).length);
+      expect(await server.api.transcript(id), conversation.id).toEqual([
+        ...before.flatMap(transcriptOf),
+        ...transcriptUntil(hang),
+        ...after.flatMap(transcriptOf),
+      ]);
+      expect(faultsOf(await server.api.journal(id)), conversation.id).toEqual([]);
+    }
+
+    expect(model.refusals).toEqual([]);
+    expect(tools.repeated).toEqual([]);
+  });
+
+  async function begin(conversation: Conversation, hang: Hang | null): Promise<string> {
+    const { session_id } = await server.api.create({
+      model: { provider: 'openai', name: conversation.id },
+      system: systemPrompt,
+      tools: toolNames,
+    });
+    player.enter(conversation, session_id, hang);
+    return session_id;
+  }
+
+  async function play(conversation: Conversation, id: string, turn: Turn): Promise<void> {
+    player.turn(conversation, turn);
+    const answer = await server.api.send(id, turn.input);
+    expect(answer, conversation.id).toMatchObject({ outcome: 'ended', result: { text: turn.steps.at(-1)?.text } });
+  }
+
+  function bytesAllowed(turns: readonly Turn[], recordCount: number): number {
+    const texts = [systemPrompt, ...turns.flatMap(textsOf)];
+    return 2 * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) + 200 * recordCount;
+  }
+});
+
+/**
+ * The turn that the index picks hangs: in every other conversation in a tool, where the turn calls one, else in the model.
+ * The conversation ends with a farewell, so that something follows the last turn too.
+ */
+function plan(
+  { turns }: Conversation,
+  index: number,
+): { readonly hang: Hang; readonly before: readonly Turn[]; readonly after: readonly Turn[] } {
+  const at = index % turns.length;
+  const turn = turns[at] ?? FAREWELL;
+  const before = turns.slice(0, at);
+  const after = [...turns.slice(at + 1), FAREWELL];
+  const withTools = turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [step] : []));
+  const step = withTools[index % Math.max(1, withTools.length)];
+  if (index % 2 === 1 && step !== undefined) return { hang: { turn, step, at: 'tool' }, before, after };
+  return { hang: { turn, step: index % turn.steps.length, at: 'model' }, before, after };
+}
+
+/** What is left of a killed turn, once the next has begun. */
+function transcriptUntil({ turn, step, at }: Hang): readonly TranscriptMessage[] {
+  const whole = transcriptOf({ ...turn, steps: turn.steps.slice(0, step) });
+  if (at === 'model') return whole;
+  const [asked, answered] = transcriptOf({ ...turn, steps: turn.steps.slice(step, step + 1) }).slice(1);
+  if (asked === undefined || answered === undefined) throw new Error('no tool is called there');
+  const unknown = answered.content.map(({ tool_use_id }) => ({
+    type: 'tool_result',
+    tool_use_id,
+    outcome: 'unknown',
+    is_error: true,
+    content: [{ type: 'text', text: expect.stringContaining('may') as string }],
+  }));
+  return [...whole, asked, { role: 'user', content: unknown }];
+}

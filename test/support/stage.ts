@@ -1,0 +1,55 @@
+/** The server under test between a scripted model and scripted tools: what most tests from the outside need. */
+import type { BrainApi, JournalRecord, Session } from './brain-api.ts';
+import { OpenAiServer, type ModelScript } from './openai-server.ts';
+import { ServerProcess } from './server-process.ts';
+import { ToolServer, type RemoteTool, type ToolScript } from './tool-server.ts';
+
+export interface StageOptions {
+  readonly model: ModelScript;
+  readonly tools?: readonly RemoteTool[];
+  readonly tool?: ToolScript;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export class Stage {
+  readonly model: OpenAiServer;
+  readonly tools: ToolServer;
+  readonly server: ServerProcess;
+  readonly #toolNames: readonly string[];
+
+  private constructor(model: OpenAiServer, tools: ToolServer, server: ServerProcess, toolNames: readonly string[]) {
+    this.model = model;
+    this.tools = tools;
+    this.server = server;
+    this.#toolNames = toolNames;
+  }
+
+  static async set(options: StageOptions): Promise<Stage> {
+    const remoteTools = options.tools ?? [];
+    const model = await OpenAiServer.start(options.model);
+    const tools = await ToolServer.start(remoteTools, options.tool ?? (() => 'done'));
+    const environment = { ...model.environment, ...tools.environment, ...options.environment };
+    const server = await ServerProcess.start({ environment });
+    return new Stage(model, tools, server, [...remoteTools.map(({ name }) => name), 'emit_many']);
+  }
+
+  get api(): BrainApi {
+    return this.server.api;
+  }
+
+  /** A session on the scripted model, with all of the scripted tools. */
+  async create(more: Readonly<Record<string, unknown>> = {}): Promise<Session> {
+    return this.api.create({ model: { provider: 'openai', name: 'scripted' }, tools: this.#toolNames, ...more });
+  }
+
+  /** The first record of a type that the session's journal has. */
+  async record(id: string, type: string): Promise<JournalRecord | undefined> {
+    return (await this.api.journal(id)).find((record) => record.type === type);
+  }
+
+  async strike(): Promise<void> {
+    await this.server.dispose();
+    await this.model.close();
+    await this.tools.close();
+  }
+}
