@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
+import { plainData } from '../../machines/plain-data.ts';
 import type { SideEffect } from '../../machines/records.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -57,7 +58,7 @@ function parseTool(entry: unknown): Tool | string {
   if (unknownField !== undefined) return `it has no field ${unknownField}`;
   if (typeof name !== 'string' || !NAME.test(name)) return 'its name must be 1 to 64 letters, digits, _ or -';
   if (typeof description !== 'string') return 'its description must be a text';
-  const schema = parseJsonObject(input_schema);
+  const schema = parseSchema(input_schema);
   if (schema === null) return 'its input_schema must be an object of plain JSON';
   if (!isEffect(effect)) return `its effect must be one of ${EFFECTS.join(', ')}`;
   if (tenants !== undefined && !isListOfTexts(tenants)) return 'its tenants must be a list of names';
@@ -77,25 +78,16 @@ function parseTool(entry: unknown): Tool | string {
 
 /** What a tool returned, as plain JSON: what it keeps of its own, and may change later, is not the result. */
 function parseOutput(output: unknown): JsonValue | undefined {
-  const text = jsonOf(output);
-  return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+  if (output === undefined) return undefined;
+  const plain = plainData(output);
+  if (!plain.ok) throw new Error(`the tool returned what is no JSON: ${plain.reason}`);
+  return plain.value;
 }
 
-function jsonOf(output: unknown): string | undefined {
-  try {
-    return JSON.stringify(output) as string | undefined;
-  } catch (error) {
-    throw new Error(`the tool returned what is no JSON: ${firstLineOf(error)}`, { cause: error });
-  }
-}
-
-function parseJsonObject(value: unknown): JsonObject | null {
-  if (!isRecord(value) || Array.isArray(value)) return null;
-  try {
-    return JSON.parse(JSON.stringify(value)) as JsonObject;
-  } catch {
-    return null;
-  }
+function parseSchema(schema: unknown): JsonObject | null {
+  if (!isRecord(schema) || Array.isArray(schema)) return null;
+  const plain = plainData(schema);
+  return plain.ok ? (plain.value as JsonObject) : null;
 }
 
 function placeOf(entry: unknown, index: number): string {

@@ -1,0 +1,109 @@
+/**
+ * What became of a call that threw. `failed` is said only where the provider itself said no, or where nothing can have
+ * reached it; whatever else went wrong after the request was handed to the network is `unknown`.
+ */
+import { plainText } from '../../machines/plain-data.ts';
+import type { ModelOutcome } from './model-provider.ts';
+import { ProviderFailure } from './openai-chat-answer.ts';
+import { UnsupportedContent } from './openai-chat-prompt.ts';
+import { MalformedStream } from './openai-chat-tool-calls.ts';
+
+type NoAnswer = Exclude<ModelOutcome, { readonly outcome: 'ended' }>;
+
+// Enough for a sentence or two; a provider that echoes the whole request must not fill the journal with it.
+const PROVIDER_MESSAGE_CHARACTERS_MAX = 300;
+
+export const CANCELLED: NoAnswer = { outcome: 'cancelled', code: 'cancelled', message: 'the call was cancelled' };
+
+/** The errors of a connection that never stood, by their codes: nothing has been sent. */
+const NEVER_CONNECTED: Readonly<Record<string, NoAnswer>> = {
+  ECONNREFUSED: failed('connection_refused', 'the model provider refused the connection'),
+  ENOTFOUND: failed('name_not_resolved', 'the name of the model provider does not resolve'),
+  EAI_AGAIN: failed('name_not_resolved', 'the name of the model provider does not resolve'),
+  EHOSTUNREACH: failed('host_unreachable', 'the model provider cannot be reached'),
+  ENETUNREACH: failed('host_unreachable', 'the model provider cannot be reached'),
+  UND_ERR_CONNECT_TIMEOUT: failed('connect_timeout', 'the model provider did not take the connection in time'),
+  DEPTH_ZERO_SELF_SIGNED_CERT: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
+  SELF_SIGNED_CERT_IN_CHAIN: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
+  CERT_HAS_EXPIRED: failed('certificate_refused', 'the certificate of the model provider has expired'),
+  ERR_TLS_CERT_ALTNAME_INVALID: failed('certificate_refused', 'the certificate of the model provider is for another name'),
+};
+
+export interface CallFacts {
+  readonly isCancelled: boolean;
+  /** Whether the request was handed to the network. */
+  readonly isSent: boolean;
+  readonly apiKey: string | undefined;
+}
+
+export function outcomeOf(error: unknown, { isCancelled, isSent, apiKey }: CallFacts): NoAnswer {
+  // First, since an aborted request looks like a lost connection.
+  if (isCancelled) return CANCELLED;
+  if (error instanceof UnsupportedContent) return failed('unsupported_content', `the model cannot be sent ${error.message}`);
+  if (!isSent) return failed('not_sent', 'the request to the model could not be made');
+  if (error instanceof ProviderFailure) {
+    return failed('provider_error', `the model provider failed: ${shortened(error.message, apiKey)}`);
+  }
+  if (error instanceof MalformedStream) return unknown('malformed_stream', `the answer of the model is malformed: ${error.message}`);
+  const status = statusOf(error);
+  if (status !== null && status >= 400) return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(error, apiKey)}`);
+  if (status !== null && status >= 300) return unknown(`http_${status}`, `the model provider answered ${status}`);
+  const chain = causesOf(error);
+  if (chain.some(({ message }) => message === 'unexpected redirect')) {
+    return unknown('redirect_refused', 'the model provider redirects, which is not followed');
+  }
+  const never = chain.filter(isOfConnecting).map(codeOf).find((code) => Object.hasOwn(NEVER_CONNECTED, code));
+  return (
+    (never === undefined ? undefined : NEVER_CONNECTED[never]) ??
+    unknown('connection_lost', 'the connection to the model provider was lost before the answer was complete')
+  );
+}
+
+function failed(code: string, message: string): NoAnswer {
+  return { outcome: 'failed', code, message };
+}
+
+function unknown(code: string, message: string): NoAnswer {
+  return { outcome: 'unknown', code, message };
+}
+
+/** The error's own status, or that of the answer in which it came up. */
+function statusOf(error: unknown): number | null {
+  return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : null;
+}
+
+function reasonOf(error: unknown, apiKey: string | undefined): string {
+  const said = error instanceof Error ? shortened(error.message, apiKey) : '';
+  return said === '' ? '' : `: ${said}`;
+}
+
+/** What a provider said, fit for a client: one line, not long, and without the key, which some of them echo. */
+function shortened(message: string, apiKey: string | undefined): string {
+  const shown = apiKey === undefined ? message : message.replaceAll(apiKey, '[key]');
+  const line = shown.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  if (line.length <= PROVIDER_MESSAGE_CHARACTERS_MAX) return plainText(line);
+  return `${plainText(line.slice(0, PROVIDER_MESSAGE_CHARACTERS_MAX))}…`;
+}
+
+/** The error with everything that caused it. A name with several addresses fails with one error for each. */
+function causesOf(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  let next: readonly unknown[] = [error];
+  while (next.length > 0) {
+    const errors = next.filter((one) => one instanceof Error && !found.includes(one)).filter((one) => one instanceof Error);
+    found.push(...errors);
+    next = errors.flatMap((one): readonly unknown[] => [one.cause, ...(one instanceof AggregateError ? one.errors : [])]);
+  }
+  return found;
+}
+
+/** A connection that stood can be lost for some of the same reasons, while it is read or written. */
+function isOfConnecting(error: Error): boolean {
+  return !('syscall' in error) || error.syscall === 'connect' || error.syscall === 'getaddrinfo';
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,25 @@
+/**
+ * Text that comes in pieces. A piece is never cleaned alone, for a character may stand in two of them.
+ */
+import { plainText } from '../../machines/plain-data.ts';
+
+export class StreamedText {
+  #shown = '';
+  /** The first half of a character whose second half may be in the next piece. */
+  #half = '';
+
+  /** Takes the next piece; answers what can be shown by now. */
+  push(piece: string): string {
+    const text = this.#half + piece;
+    const isCut = /[\uD800-\uDBFF]$/.test(text);
+    this.#half = isCut ? text.slice(-1) : '';
+    const whole = plainText(isCut ? text.slice(0, -1) : text);
+    this.#shown += whole;
+    return whole;
+  }
+
+  /** All pieces put together: well-formed, without NUL. */
+  get text(): string {
+    return this.#shown + plainText(this.#half);
+  }
+}
