@@ -6,6 +6,7 @@ import type { JsonObject } from '../machines/messages.ts';
 
 export type ServiceErrorCode =
   | 'invalid_request'
+  | 'invalid_cursor'
   | 'reserved_type'
   | 'forbidden'
   | 'not_found'

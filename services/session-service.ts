@@ -94,6 +94,10 @@ export interface Page<T> {
 export type LiveEvent =
   | { readonly type: 'model_delta'; readonly data: { readonly started_sequence: Sequence } & ModelDelta }
   | {
+      readonly type: 'telemetry';
+      readonly data: { readonly message_sequence: Sequence; readonly record: JsonObject };
+    }
+  | {
       readonly type: 'tool_progress';
       readonly data: { readonly started_sequence: Sequence; readonly message?: string; readonly fraction?: number };
     };

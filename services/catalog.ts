@@ -1,0 +1,84 @@
+/**
+ * What lists and status answers are made from: one small row for each session, in memory. A row is a projection of the
+ * journal, set by whoever opens or moves the session, before anybody hears of the change; it is no store of its own.
+ */
+import type { ChartState } from '../machines/projections/status.ts';
+import type { Metadata, Sequence } from '../machines/records.ts';
+import type { SessionState } from '../machines/replay.ts';
+
+export interface CatalogRow {
+  readonly tenant: string;
+  readonly state: ChartState;
+  readonly last_sequence: Sequence;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly metadata: Metadata;
+}
+
+const NO_METADATA: Metadata = {};
+
+export function rowOf(state: SessionState): CatalogRow {
+  const { created, created_at, updated_at, metadata } = state.facts;
+  return {
+    tenant: created.tenant,
+    state: state.state,
+    last_sequence: state.lastSequence,
+    created_at,
+    updated_at,
+    metadata: Object.keys(metadata).length === 0 ? NO_METADATA : metadata,
+  };
+}
+
+export class Catalog {
+  readonly #rows = new Map<string, CatalogRow>();
+  /** Every session's id, ascending. Ids are issued in ascending order, so that a new one goes to the end. */
+  readonly #ids: string[];
+
+  constructor(ids: readonly string[]) {
+    this.#ids = [...ids];
+  }
+
+  /** The ids after one, ascending. */
+  *idsAfter(after: string): Generator<string> {
+    for (let index = this.#indexOf(after, 'after'); index < this.#ids.length; index = this.#indexOf(after, 'after')) {
+      after = this.#ids[index] ?? after;
+      yield after;
+    }
+  }
+
+  has(sessionId: string): boolean {
+    return this.#ids[this.#indexOf(sessionId, 'at')] === sessionId;
+  }
+
+  row(sessionId: string): CatalogRow | null {
+    return this.#rows.get(sessionId) ?? null;
+  }
+
+  set(sessionId: string, row: CatalogRow): void {
+    if (!this.has(sessionId)) this.#ids.splice(this.#indexOf(sessionId, 'at'), 0, sessionId);
+    this.#rows.set(sessionId, row);
+  }
+
+  /** The session has to be looked at again before anything is said of it. */
+  unsettle(sessionId: string): void {
+    this.#rows.delete(sessionId);
+  }
+
+  remove(sessionId: string): void {
+    this.#rows.delete(sessionId);
+    if (this.has(sessionId)) this.#ids.splice(this.#indexOf(sessionId, 'at'), 1);
+  }
+
+  /** The first index whose id is at or after the given one, or after it. */
+  #indexOf(sessionId: string, bound: 'at' | 'after'): number {
+    let low = 0;
+    let high = this.#ids.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const id = this.#ids[middle] ?? '';
+      if (id < sessionId || (bound === 'after' && id === sessionId)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

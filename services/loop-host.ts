@@ -1,0 +1,101 @@
+/**
+ * The host services of one turn, behind one fence: open, stopped, over. A loop reaches nothing else of Brain.
+ *
+ *   H1. Once the turn is over everything rejects. A loop that still runs then is on its own.
+ *   H2. A loop is not shown what a resume went back behind.
+ */
+import type { JsonObject, JsonValue, Message } from '../machines/messages.ts';
+import { MESSAGE_DEPTH_MAX, PLAIN_DATA_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
+import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
+import type { Sequence } from '../machines/records.ts';
+import type { Command } from '../machines/commands.ts';
+import type { EventsAnswer, LoopHost } from './loops/agent-loop.ts';
+import type { Extensions } from './extensions.ts';
+import type { ModelCalls } from './model-calls.ts';
+import { recordsAfter } from './record-codec.ts';
+import type { ToolCalls } from './tool-calls.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+const EVENTS_PAGE_BYTES = 1024 * 1024;
+
+export interface TurnServices {
+  readonly models: ModelCalls;
+  readonly tools: ToolCalls;
+  readonly extensions: Extensions;
+}
+
+/** `activation`: the loop's own run, the origin of what it emits. */
+export function loopHost(scope: TurnScope, activation: Sequence, services: TurnServices): LoopHost {
+  const message_sequence = scope.messageSequence;
+  const open = (): void => {
+    if (scope.isOver) throw new Error('the turn is over');
+  };
+  const save = async (command: Command): Promise<void> => {
+    const receipt = await scope.submit(command);
+    if (receipt.kind !== 'refused') return;
+    throw new Error(receipt.code === 'too_large' ? 'this is too large to be recorded' : 'the turn is over');
+  };
+  return {
+    signal: scope.signal,
+    events: async (after) => {
+      open();
+      return eventsAfter(scope, after);
+    },
+    model: async (request) => {
+      open();
+      return scope.track(services.models.call(request));
+    },
+    dispatch: async (calls) => {
+      open();
+      return scope.track(services.tools.dispatch(calls));
+    },
+    emit: async (type, data) => {
+      open();
+      return services.extensions.emit({ kind: 'agentloop', sequence: activation }, type, data);
+    },
+    setTranscript: async (messages) => {
+      open();
+      const plain = plainOrThrow(messages, MESSAGE_DEPTH_MAX) as unknown as readonly Message[];
+      await save({ kind: 'set_transcript', message_sequence, messages: plain });
+    },
+    kv: {
+      read: async (key) => {
+        open();
+        return Promise.resolve(scope.actor.state.keyValues.read(key));
+      },
+      put: async (key, value) => {
+        open();
+        await save({ kind: 'put_kv', message_sequence, key, value: plainOrThrow(value) });
+      },
+      delete: async (key) => {
+        open();
+        await save({ kind: 'delete_kv', message_sequence, key });
+      },
+    },
+    telemetry: (record: JsonObject) => {
+      open();
+      scope.live({ type: 'telemetry', data: { message_sequence, record } });
+    },
+  };
+}
+
+function plainOrThrow(value: unknown, depthMax = PLAIN_DATA_DEPTH_MAX): JsonValue {
+  const plain = plainData(value, depthMax);
+  if (!plain.ok) throw new Error(`only plain data can be recorded: ${plain.reason}`);
+  return plain.value;
+}
+
+async function eventsAfter(scope: TurnScope, after: Sequence): Promise<EventsAnswer> {
+  const { dropped } = scope.actor.state;
+  const events: PublicEvent[] = [];
+  let bytes = 0;
+  for await (const frame of scope.actor.history(after)) {
+    if (bytes > 0 && bytes + frame.bytes > EVENTS_PAGE_BYTES) return { events, next: frame.firstSequence - 1 };
+    bytes += frame.bytes;
+    for (const record of recordsAfter(frame, after)) {
+      const event = dropped.has(record.sequence) ? null : publicEventOf(record);
+      if (event !== null) events.push(event);
+    }
+  }
+  return { events, next: null };
+}

@@ -1,0 +1,151 @@
+/**
+ * A turn's model calls: recorded, sent once, ended once.
+ *
+ *   M1. The provider is called after `model_call_started` is durable, and a loop hears the answer after the record of it
+ *       is.
+ *   M2. A call under way when the turn is stopped is ended as cancelled at once; the provider is told, and what it still
+ *       says goes nowhere.
+ */
+import { MESSAGE_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
+import type { Message } from '../machines/messages.ts';
+import type { RequestDifference, Sequence } from '../machines/records.ts';
+import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
+import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
+import type { Receipt } from './session-actor.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+type Ended = Extract<ModelOutcome, { outcome: 'ended' }>;
+type NotEnded = Exclude<ModelOutcome, Ended>;
+
+const CANCELLED: NotEnded = { outcome: 'cancelled', code: 'cancelled', message: 'the call was cancelled' };
+const TOO_LARGE: NotEnded = { outcome: 'failed', code: 'too_large', message: 'the answer is too large to be recorded' };
+
+export class ModelCalls {
+  readonly #scope: TurnScope;
+  readonly #models: ModelRegistry;
+  #count = 0;
+
+  constructor(scope: TurnScope, models: ModelRegistry) {
+    this.#scope = scope;
+    this.#models = models;
+  }
+
+  async call(asked: LoopModelRequest): Promise<LoopModelAnswer> {
+    const scope = this.#scope;
+    if (scope.isStopped) return stopped();
+    if (scope.limits.modelCalls > 0 && this.#count >= scope.limits.modelCalls) return this.#overLimit();
+    const plain = plainData(asked, MESSAGE_DEPTH_MAX);
+    if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
+    const request = plain.value as unknown as LoopModelRequest;
+    this.#count += 1;
+    const receipt = await this.#start(request);
+    const started = receipt.kind === 'committed' ? receipt.records.find(({ type }) => type === 'model_call_started') : undefined;
+    if (started === undefined) return this.#notStarted(receipt);
+    return this.#end(started.sequence, await this.#send(started.sequence, request));
+  }
+
+  #start(request: LoopModelRequest): Promise<Receipt> {
+    const { provider, name } = this.#scope.created.model;
+    const difference: RequestDifference = {
+      ...(request.system === undefined ? {} : { system: request.system }),
+      ...(request.tools === undefined ? {} : { tools: request.tools }),
+      ...(request.parameters === undefined ? {} : { parameters: request.parameters }),
+    };
+    return this.#scope.submit({
+      kind: 'start_model_call',
+      message_sequence: this.#scope.messageSequence,
+      provider,
+      model: name,
+      messages: request.messages,
+      difference,
+    });
+  }
+
+  #notStarted(receipt: Receipt): Refused {
+    if (receipt.kind === 'refused' && receipt.code === 'too_large') {
+      return refused('invalid_request', 'the request is too large to be recorded');
+    }
+    return stopped();
+  }
+
+  async #send(started_sequence: Sequence, request: LoopModelRequest): Promise<ModelOutcome> {
+    const scope = this.#scope;
+    const provider = this.#models.provider(scope.created.model);
+    if (provider === null) {
+      return { outcome: 'failed', code: 'provider_gone', message: `this server has no provider ${scope.created.model.provider} any more` };
+    }
+    // A cancel that was recorded in the same commit came first: nothing is sent.
+    if (scope.isStopped) return CANCELLED;
+    let isHeard = true;
+    const answer = scope.track(
+      provider.call(this.#requestOf(request), {
+        signal: scope.signal,
+        onDelta: (delta) => {
+          if (isHeard) scope.live({ type: 'model_delta', data: { started_sequence, ...delta } });
+        },
+      }),
+    );
+    const outcome = await Promise.race([answer, scope.whenStopped.then(() => CANCELLED)]);
+    isHeard = false;
+    return outcome;
+  }
+
+  #requestOf({ messages, system, tools, parameters }: LoopModelRequest): ModelRequest {
+    const { created } = this.#scope;
+    const prompt = system === undefined ? created.system : (system ?? undefined);
+    const offered = tools === undefined ? created.tools : created.tools.filter(({ name }) => tools.includes(name));
+    return {
+      model: created.model,
+      messages,
+      tools: offered.map(({ name, description, input_schema }) => ({ name, description, input_schema })),
+      ...(prompt === undefined ? {} : { system: prompt }),
+      ...(parameters === undefined ? {} : { parameters }),
+    };
+  }
+
+  async #end(started_sequence: Sequence, outcome: ModelOutcome): Promise<LoopModelAnswer> {
+    if (outcome.outcome !== 'ended') return this.#fail(started_sequence, outcome);
+    const message = plainData(outcome.message, MESSAGE_DEPTH_MAX);
+    if (!message.ok) {
+      return this.#fail(started_sequence, { outcome: 'failed', code: 'invalid_answer', message: `the answer cannot be recorded: ${message.reason}` });
+    }
+    const ended: Ended = { ...outcome, message: message.value as unknown as Message };
+    const { finish_reason, usage } = ended;
+    const receipt = await this.#scope.submit({
+      kind: 'end_model_call',
+      message_sequence: this.#scope.messageSequence,
+      started_sequence,
+      message: ended.message,
+      finish_reason,
+      ...(usage === undefined ? {} : { usage }),
+    });
+    if (receipt.kind === 'refused' && receipt.code === 'too_large') return this.#fail(started_sequence, TOO_LARGE);
+    const sequence = receipt.kind === 'committed' ? receipt.records[0]?.sequence : undefined;
+    return sequence === undefined ? stopped() : { ...ended, sequence };
+  }
+
+  async #fail(started_sequence: Sequence, failure: NotEnded): Promise<LoopModelAnswer> {
+    const receipt = await this.#scope.submit({
+      kind: 'fail_model_call',
+      message_sequence: this.#scope.messageSequence,
+      started_sequence,
+      ...failure,
+    });
+    const { outcome, code, message } = failure;
+    return receipt.kind === 'committed' ? { outcome, code, message } : stopped();
+  }
+
+  #overLimit(): Refused {
+    const message = `a turn makes ${this.#scope.limits.modelCalls} model calls at most`;
+    this.#scope.fail({ code: 'model_call_limit', message });
+    return refused('model_call_limit', message);
+  }
+}
+
+function stopped(): Refused {
+  return refused('turn_cancelled', 'the turn is being stopped');
+}
+
+function refused(code: Refused['code'], message: string): Refused {
+  return { outcome: 'refused', code, message };
+}

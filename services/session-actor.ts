@@ -1,0 +1,186 @@
+/**
+ * One live session: its mailbox, and the way of every command through decide, commit, evolve and react.
+ *
+ *   A1. Commands are decided in the order in which they came. Those that arrive while a commit is under way are decided
+ *       when it is over, each on the dry run of the one before it; their records make one frame and share its outcome.
+ *   A2. Nothing is answered before what it was decided on is durable: a refusal or a "nothing to do" waits for the
+ *       records of the commands before it, too.
+ *   A3. What evolves the session is what the journal's bytes say, decoded again: live and replay cannot differ.
+ *   A4. If a commit fails, its outcome is unknown and the actor is spent: everything that waits is rejected, and whoever
+ *       comes next opens the session anew.
+ *   A5. Reactions come after commit and evolve. They are told what happened, and are the only code with side effects.
+ */
+import type { Command } from '../machines/commands.ts';
+import { isDecidedOnContents } from '../machines/commands.ts';
+import { decide, type Decision, type RefusalCode, type Rules } from '../machines/decide.ts';
+import type { ChartState } from '../machines/projections/status.ts';
+import type { SessionState } from '../machines/replay.ts';
+import type { Sequence, SessionRecord } from '../machines/records.ts';
+import { FRAME_PAYLOAD_BYTES_MAX } from '../storage/frame.ts';
+import type { Journal, StoredFrame } from '../storage/journal.ts';
+import type { Clock } from './ports.ts';
+import { decodeRecords, encodeRecord, payloadBytesOf, payloadOf, timed } from './record-codec.ts';
+
+export type Receipt =
+  | { readonly kind: 'committed'; readonly records: readonly SessionRecord[] }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'refused'; readonly code: RefusalCode | 'too_large'; readonly state: ChartState };
+
+export interface Reactions {
+  /** Called once a commit is durable and the state has evolved, in order. `payloadBytes`: what its records take. */
+  committed(records: readonly SessionRecord[], payloadBytes: number): void;
+  /** Called when the mailbox is empty and nothing is under way. */
+  quiet(): void;
+  /** Called once, when a commit failed: the actor takes nothing any more. */
+  spent(error: unknown): void;
+}
+
+interface Waiting {
+  readonly command: Command;
+  readonly resolve: (receipt: Receipt) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Decided {
+  readonly waiting: Waiting;
+  readonly decision: Decision | { readonly kind: 'refused'; readonly code: 'too_large'; readonly state: ChartState };
+}
+
+/** The actor was released or spent: the session has to be opened again. */
+export class ActorStopped extends Error {
+  override readonly name = 'ActorStopped';
+}
+
+export class SessionActor {
+  readonly state: SessionState;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #rules: Rules;
+  readonly #reactions: Reactions;
+  readonly #mailbox: Waiting[] = [];
+  #isWorking = false;
+  #stoppedBy: { readonly error: unknown } | null = null;
+  /** False until the first commit of an actor whose session was left idle by a process that is gone. */
+  #wasResident: boolean;
+
+  constructor(parts: {
+    readonly state: SessionState;
+    readonly journal: Journal;
+    readonly clock: Clock;
+    readonly rules: Rules;
+    readonly reactions: Reactions;
+  }) {
+    this.state = parts.state;
+    this.#journal = parts.journal;
+    this.#clock = parts.clock;
+    this.#rules = parts.rules;
+    this.#reactions = parts.reactions;
+    this.#wasResident = false;
+  }
+
+  get isQuiet(): boolean {
+    return !this.#isWorking && this.#mailbox.length === 0;
+  }
+
+  /** The journal from a sequence on, as far as it is acknowledged. */
+  history(after: Sequence): AsyncIterable<StoredFrame> {
+    return this.#journal.read(after);
+  }
+
+  /** Rejects with what stopped the actor, or with the storage error that made the commit's outcome unknown. */
+  submit(command: Command): Promise<Receipt> {
+    if (this.#stoppedBy !== null) return Promise.reject(new ActorStopped('the actor is stopped', { cause: this.#stoppedBy.error }));
+    return new Promise((resolve, reject) => {
+      this.#mailbox.push({ command, resolve, reject });
+      if (!this.#isWorking) void this.#work();
+    });
+  }
+
+  /** Takes nothing any more; what waits is rejected. A commit under way is not waited for. */
+  stop(error: unknown = null): void {
+    this.#stoppedBy ??= { error };
+    const waiting = this.#mailbox.splice(0);
+    for (const { reject } of waiting) reject(new ActorStopped('the actor was stopped', { cause: error }));
+  }
+
+  /** Never rejects: whatever fails spends the actor. */
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    while (this.#stoppedBy === null && this.#mailbox.length > 0) {
+      const taken: Decided[] = [];
+      try {
+        await this.#commit(taken);
+      } catch (error) {
+        this.stop(error);
+        for (const { waiting } of taken) waiting.reject(error);
+        this.#reactions.spent(error);
+      }
+    }
+    this.#isWorking = false;
+    if (this.#stoppedBy === null) this.#reactions.quiet();
+  }
+
+  async #commit(taken: Decided[]): Promise<void> {
+    const encoded = this.#decideBatch(taken);
+    if (encoded.length === 0) {
+      for (const one of taken) answer(one, []);
+      return;
+    }
+    const payload = payloadOf(encoded);
+    await this.#journal.append({ firstSequence: this.state.lastSequence + 1, recordCount: encoded.length, payload });
+    const committed = decodeRecords(payload);
+    for (const record of committed) this.state.apply(record);
+    this.#wasResident = true;
+    this.#reactions.committed(committed, payload.length);
+    let at = 0;
+    for (const one of taken) {
+      const count = one.decision.kind === 'records' ? one.decision.records.length : 0;
+      answer(one, committed.slice(at, at + count));
+      at += count;
+    }
+  }
+
+  /** Takes as many commands as fit into one frame and can be decided on a dry run. */
+  #decideBatch(taken: Decided[]): readonly string[] {
+    const encoded: string[] = [];
+    let { snapshot } = this.state;
+    // A session's time never goes back, whatever the clock does.
+    const recorded_at = Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at);
+    for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
+      if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
+      const { transcript, keyValues } = this.state;
+      const wasResident = this.#wasResident || encoded.length > 0;
+      const decision = this.#decideOne(next, { snapshot, transcript, keyValues, wasResident });
+      if (decision === null) continue;
+      if (decision.kind === 'records') {
+        const added = decision.records.map((record) => encodeRecord(timed(record, recorded_at)));
+        if (payloadBytesOf(added) > FRAME_PAYLOAD_BYTES_MAX) {
+          this.#mailbox.shift();
+          taken.push({ waiting: next, decision: { kind: 'refused', code: 'too_large', state: this.state.state } });
+          continue;
+        }
+        if (payloadBytesOf([...encoded, ...added]) > FRAME_PAYLOAD_BYTES_MAX) break;
+        encoded.push(...added);
+        ({ snapshot } = decision);
+      }
+      this.#mailbox.shift();
+      taken.push({ waiting: next, decision });
+    }
+    return encoded;
+  }
+
+  /** A command that decide throws on costs itself alone: nothing of it was written. Null: it was rejected. */
+  #decideOne(next: Waiting, standing: Parameters<typeof decide>[0]): Decision | null {
+    try {
+      return decide(standing, next.command, this.#rules);
+    } catch (error) {
+      this.#mailbox.shift();
+      next.reject(error);
+      return null;
+    }
+  }
+}
+
+function answer({ waiting, decision }: Decided, records: readonly SessionRecord[]): void {
+  waiting.resolve(decision.kind === 'records' ? { kind: 'committed', records } : decision);
+}

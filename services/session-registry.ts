@@ -1,0 +1,92 @@
+/**
+ * The sessions of this process: one entry for each that is in use. It opens them when something needs them, never at
+ * start, and closes them when nothing does.
+ */
+import type { Command } from '../machines/commands.ts';
+import type { SessionState } from '../machines/replay.ts';
+import type { Journal } from '../storage/journal.ts';
+import { ActorStopped, type Receipt } from './session-actor.ts';
+import { SessionEntry, type EntryServices } from './session-entry.ts';
+
+export class SessionRegistry {
+  readonly #services: EntryServices;
+  readonly #entries = new Map<string, SessionEntry>();
+
+  constructor(services: EntryServices) {
+    this.#services = services;
+  }
+
+  isResident(sessionId: string): boolean {
+    return this.#entries.get(sessionId)?.isResident ?? false;
+  }
+
+  async create(sessionId: string, command: Command & { readonly kind: 'create' }): Promise<Receipt> {
+    const entry = this.#newEntry(sessionId);
+    try {
+      return await entry.create(command);
+    } catch (error) {
+      await entry.closing;
+      await this.#services.store.remove(sessionId).catch((failure: unknown) => {
+        // It has no whole first frame, so that the next start takes it for what it is.
+        this.#services.log.warn('create_leftover', { session_id: sessionId, error: String(failure) });
+      });
+      throw error;
+    }
+  }
+
+  command(sessionId: string, command: Command): Promise<Receipt> {
+    return this.#withEntry(sessionId, (entry) => entry.command(command));
+  }
+
+  read<T>(sessionId: string, work: (journal: Journal) => Promise<T>): Promise<T> {
+    return this.#withEntry(sessionId, (entry) => entry.read(work));
+  }
+
+  readState<T>(sessionId: string, work: (state: SessionState) => T): Promise<T> {
+    return this.#withEntry(sessionId, (entry) => entry.readState(work));
+  }
+
+  /** Looks at a session for the first time, so that its row is in the catalog. */
+  settle(sessionId: string): Promise<void> {
+    return this.#withEntry(sessionId, (entry) => entry.read(() => Promise.resolve()));
+  }
+
+  /** Records that the session is to be deleted, and takes it away. */
+  async delete(sessionId: string): Promise<Receipt> {
+    return this.#withEntry(sessionId, async (entry) => {
+      const receipt = await entry.command({ kind: 'delete' });
+      if (receipt.kind === 'committed') await entry.delete();
+      return receipt;
+    });
+  }
+
+  /** Resolves when every entry is closed. Nothing may be asked of a session any more. */
+  async close(): Promise<void> {
+    while (this.#entries.size > 0) await Promise.all([...this.#entries.values()].map((entry) => entry.shutDown()));
+  }
+
+  /** Runs on the session's entry; one that is closing is waited for, and looked up again. */
+  async #withEntry<T>(sessionId: string, work: (entry: SessionEntry) => Promise<T>): Promise<T> {
+    for (;;) {
+      const entry = this.#entries.get(sessionId) ?? this.#newEntry(sessionId);
+      if (entry.closing !== null) {
+        await entry.closing;
+        continue;
+      }
+      try {
+        return await work(entry);
+      } catch (error) {
+        // Nothing of the command was decided: the next incarnation takes it.
+        if (!(error instanceof ActorStopped)) throw error;
+      }
+    }
+  }
+
+  #newEntry(sessionId: string): SessionEntry {
+    const entry: SessionEntry = new SessionEntry(sessionId, this.#services, () => {
+      if (this.#entries.get(sessionId) === entry) this.#entries.delete(sessionId);
+    });
+    this.#entries.set(sessionId, entry);
+    return entry;
+  }
+}

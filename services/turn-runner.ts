@@ -1,0 +1,159 @@
+/**
+ * One turn, from its start record to the commit that closes it.
+ *
+ *   R1. The loop starts after `activation_started` is durable, and the wall time begins with it.
+ *   R2. Whatever happens (the loop returns, throws, ignores its cancellation, a bound is reached), the turn is closed by
+ *       one commit, after its executors have stopped or the cleanup bound is over.
+ *   R3. If the incarnation is discarded, nothing more is recorded: recovery closes the turn.
+ */
+import type { TurnEnding } from '../machines/close-turn.ts';
+import { plainData, plainText } from '../machines/plain-data.ts';
+import type { ActivationResult, Sequence } from '../machines/records.ts';
+import { StorageError } from '../storage/journal.ts';
+import { Extensions } from './extensions.ts';
+import { loopHost } from './loop-host.ts';
+import type { AgentLoop, LoopHost, TurnInput, TurnResult } from './loops/agent-loop.ts';
+import type { LoopRegistry } from './loops/loop-registry.ts';
+import { ModelCalls } from './model-calls.ts';
+import type { ModelRegistry } from './models/model-provider.ts';
+import type { Log } from './ports.ts';
+import { ActorStopped } from './session-actor.ts';
+import { ToolCalls } from './tool-calls.ts';
+import type { ToolRegistry } from './tools/tool.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+const MESSAGE_CHARACTERS_MAX = 1_000;
+
+export interface RunnerServices {
+  readonly loops: LoopRegistry;
+  readonly models: ModelRegistry;
+  readonly tools: ToolRegistry;
+  readonly log: Log;
+}
+
+/** What stands for the answer of a loop that did not stop within the bound. */
+const NOT_STOPPED: TurnResult = { kind: 'failed', code: 'loop_error', message: 'the agent loop did not stop in time' };
+
+export class TurnRunner {
+  readonly #scope: TurnScope;
+  readonly #services: RunnerServices;
+
+  constructor(scope: TurnScope, services: RunnerServices) {
+    this.#scope = scope;
+    this.#services = services;
+  }
+
+  /** Runs the turn to its end. Rejects only where the turn could not be closed: the session must be discarded then. */
+  async run(): Promise<void> {
+    try {
+      await this.#finish(await this.#activate());
+    } catch (error) {
+      if (isDiscarded(error)) return;
+      this.#services.log.error('turn_failed', { session_id: this.#scope.sessionId, error: String(error) });
+      await this.#finish({ kind: 'failed', code: 'internal', message: 'the server failed in this turn; its log says why' });
+    } finally {
+      this.#scope.over();
+    }
+  }
+
+  /** A cancel is recorded: the loop and everything under way are told. */
+  cancel(): void {
+    this.#scope.stop();
+  }
+
+  /** The incarnation is gone. Resolves when its effects have settled, or their cleanup bound is over. */
+  discard(): Promise<void> {
+    this.#scope.over();
+    return this.#scope.settled();
+  }
+
+  async #activate(): Promise<TurnEnding> {
+    const scope = this.#scope;
+    const { agentloop } = scope.created;
+    const message_sequence = scope.messageSequence;
+    const receipt = await scope.submit({ kind: 'start_activation', message_sequence, agentloop });
+    const started = receipt.kind === 'committed' ? receipt.records.find(({ type }) => type === 'activation_started') : undefined;
+    if (started === undefined || scope.isStopped) return stoppedBefore();
+    const registered = this.#services.loops.find(agentloop);
+    if (registered === null) return { kind: 'failed', code: 'loop_error', message: `this server has no agent loop ${agentloop} any more` };
+    const endWallTime = this.#startWallTime();
+    const running = scope.track(this.#runLoop(registered.loop, started.sequence));
+    const result = await scope.withinBound(running, NOT_STOPPED);
+    endWallTime();
+    return endingOf(result);
+  }
+
+  #startWallTime(): () => void {
+    const { limits, clock } = this.#scope;
+    if (limits.turnMs === 0) return () => undefined;
+    return clock.after(limits.turnMs, () => {
+      // If it cannot be recorded, the session is discarded, and this turn with it.
+      this.#scope.submit({ kind: 'cancel', by: 'deadline' }).catch(() => undefined);
+    });
+  }
+
+  /** What a loop throws is its failure, unless it is what became of the journal under it. */
+  async #runLoop(loop: AgentLoop, activation: Sequence): Promise<TurnResult> {
+    try {
+      return await loop.turn(this.#input(), this.#host(activation));
+    } catch (error) {
+      if (isDiscarded(error)) throw error;
+      return { kind: 'failed', code: 'loop_error', message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  #host(activation: Sequence): LoopHost {
+    const scope = this.#scope;
+    const extensions = new Extensions(scope);
+    const models = new ModelCalls(scope, this.#services.models);
+    return loopHost(scope, activation, { extensions, models, tools: new ToolCalls(scope, this.#services.tools, extensions) });
+  }
+
+  #input(): TurnInput {
+    const { actor, created, messageSequence, sessionId } = this.#scope;
+    const { transcript, context } = actor.state;
+    return {
+      session_id: sessionId,
+      message_sequence: messageSequence,
+      message: transcript.messageOf(messageSequence),
+      transcript: transcript.messages(),
+      checkpoint_sequence: context.checkpoint?.sequence ?? 0,
+      configuration: created.configuration,
+      tools: created.tools.map(({ name, description, input_schema, effect }) => ({ name, description, input_schema, effect })),
+      ...(created.system === undefined ? {} : { system: created.system }),
+    };
+  }
+
+  async #finish(ending: TurnEnding): Promise<void> {
+    const scope = this.#scope;
+    scope.stop();
+    await scope.settled();
+    const failed: TurnEnding | null = scope.failure === null ? null : { kind: 'failed', ...scope.failure };
+    await scope.submit({
+      kind: 'close_turn',
+      message_sequence: scope.messageSequence,
+      ending: failed ?? ending,
+      open: 'cancelled',
+    });
+  }
+}
+
+function endingOf(result: TurnResult): TurnEnding {
+  if (result.kind === 'failed') {
+    return { kind: 'failed', code: result.code, message: plainText(result.message.slice(0, MESSAGE_CHARACTERS_MAX)) };
+  }
+  if (result.result === undefined) return { kind: 'returned' };
+  const plain = plainData(result.result);
+  if (plain.ok) return { kind: 'returned', result: plain.value as unknown as ActivationResult };
+  return { kind: 'failed', code: 'loop_error', message: `the agent loop's result cannot be recorded: ${plain.reason}` };
+}
+
+/** Its cancel was recorded before its loop could start: that decides how the turn is closed. */
+function stoppedBefore(): TurnEnding {
+  return { kind: 'failed', code: 'internal', message: 'the turn was stopped before its agent loop started' };
+}
+
+/** The journal or the actor is gone under the turn: whoever opens the session next recovers it. */
+function isDiscarded(error: unknown): boolean {
+  return error instanceof ActorStopped || error instanceof StorageError;
+}

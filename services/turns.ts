@@ -1,0 +1,92 @@
+/** The running turns of this process: started, stopped and let go of by what the journals say. */
+import type { Sequence, SessionRecord } from '../machines/records.ts';
+import type { EventFeed } from './event-feed.ts';
+import type { Clock } from './ports.ts';
+import type { SessionActor } from './session-actor.ts';
+import { TurnRunner, type RunnerServices } from './turn-runner.ts';
+import { TurnScope, type TurnLimits } from './turn-scope.ts';
+
+export interface TurnsServices extends RunnerServices {
+  readonly clock: Clock;
+  readonly feed: EventFeed;
+  readonly limits: TurnLimits;
+}
+
+export class Turns {
+  readonly #services: TurnsServices;
+  readonly #running = new Map<string, TurnRunner>();
+  #whenNone: (() => void)[] = [];
+
+  constructor(services: TurnsServices) {
+    this.#services = services;
+  }
+
+  /** The sessions with a running turn. */
+  get sessionIds(): readonly string[] {
+    return [...this.#running.keys()];
+  }
+
+  /**
+   * Reacts to what was committed. `abandon` is called where a turn could not be closed: whoever opens the session next
+   * settles it.
+   */
+  committed(
+    sessionId: string,
+    actor: SessionActor,
+    records: readonly SessionRecord[],
+    abandon: (error: unknown) => void,
+  ): void {
+    for (const record of records) {
+      switch (record.type) {
+        case 'turn_started':
+          this.#start(sessionId, actor, record.data.message_sequence, abandon);
+          break;
+        case 'turn_cancel_requested':
+          this.#running.get(sessionId)?.cancel();
+          break;
+        case 'turn_ended':
+        case 'turn_failed':
+          this.#remove(sessionId);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  /** The session's incarnation is gone. Resolves when its effects have settled, or their cleanup bound is over. */
+  async discard(sessionId: string): Promise<void> {
+    const runner = this.#running.get(sessionId);
+    this.#remove(sessionId);
+    await runner?.discard();
+  }
+
+  /** Resolves when no turn is running. */
+  whenNone(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenNone.push(resolve));
+  }
+
+  #start(sessionId: string, actor: SessionActor, messageSequence: Sequence, abandon: (error: unknown) => void): void {
+    const { clock, feed, limits } = this.#services;
+    const scope = new TurnScope({
+      sessionId,
+      messageSequence,
+      actor,
+      limits,
+      clock,
+      live: (event) => {
+        feed.live(sessionId, actor.state.lastSequence, event);
+      },
+    });
+    const runner = new TurnRunner(scope, this.#services);
+    this.#running.set(sessionId, runner);
+    runner.run().catch(abandon);
+  }
+
+  #remove(sessionId: string): void {
+    this.#running.delete(sessionId);
+    if (this.#running.size > 0) return;
+    for (const resolve of this.#whenNone.splice(0)) resolve();
+  }
+}
