@@ -6,9 +6,7 @@ import { ConversationPlayer, type Hang } from '../support/conversation-player.ts
 import { faultsOf } from '../support/history.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { journalBytes } from '../support/journal-size.ts';
-import { OpenAiServer } from '../support/openai-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
-import { ToolServer } from '../support/tool-server.ts';
+import { Stage } from '../support/stage.ts';
 
 const airline = readAirline();
 const FAREWELL: Turn = { input: 'Thank you, that is all.', steps: [{ text: 'Goodbye!', toolCalls: [] }] };
@@ -16,37 +14,29 @@ const FAREWELL: Turn = { input: 'Thank you, that is all.', steps: [{ text: 'Good
 describe.skipIf(airline === null)('the recorded conversations', () => {
   const { conversations, systemPrompt, toolNames } = airline ?? { conversations: [], systemPrompt: '', toolNames: [] };
   let player: ConversationPlayer;
-  let model: OpenAiServer;
-  let tools: ToolServer;
-  let server: ServerProcess;
+  let stage: Stage;
 
   beforeEach(async () => {
     player = new ConversationPlayer();
-    model = await OpenAiServer.start(player.model);
-    tools = await ToolServer.start(toolNames.map((name) => ({ name })), player.tool);
-    server = await ServerProcess.start({ environment: { ...model.environment, ...tools.environment } });
+    stage = await Stage.set({ model: player.model, tools: toolNames.map((name) => ({ name })), tool: player.tool });
   });
 
-  afterEach(async () => {
-    await server.dispose();
-    await model.close();
-    await tools.close();
-  });
+  afterEach(async () => stage.strike());
 
   it('S-062, S-065, S-083: end as the transcripts that were recorded, tool arguments byte for byte, on little disk', async () => {
     await inParallel(conversations, 4, async (conversation) => {
       const id = await begin(conversation, null);
       for (const turn of conversation.turns) await play(conversation, id, turn);
 
-      expect(await server.api.transcript(id)).toEqual(conversation.turns.flatMap(transcriptOf));
-      const records = await server.api.journal(id);
+      expect(await stage.api.transcript(id)).toEqual(conversation.turns.flatMap(transcriptOf));
+      const records = await stage.api.journal(id);
       expect(faultsOf(records)).toEqual([]);
-      expect(await journalBytes(server.dataDirectory, id)).toBeLessThanOrEqual(bytesAllowed(conversation.turns, records.length));
+      expect(await journalBytes(stage.server.dataDirectory, id)).toBeLessThanOrEqual(bytesAllowed(conversation.turns, records.length));
     });
 
     expect(conversations).toHaveLength(50);
-    expect(model.refusals).toEqual([]);
-    expect(tools.repeated).toEqual([]);
+    expect(stage.model.refusals).toEqual([]);
+    expect(stage.tools.repeated).toEqual([]);
   });
 
   it('S-138, S-139, S-143: go on after a kill in the middle of each, with nothing lost and nothing sent twice', async () => {
@@ -56,39 +46,35 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
       for (const turn of before) await play(conversation, id, turn);
 
       player.turn(conversation, hang.turn);
-      await server.api.submit(id, hang.turn.input);
+      await stage.api.submit(id, hang.turn.input);
       await player.hanging.at(index);
-      await server.killAndStart();
+      await stage.server.killAndStart();
 
-      expect((await server.api.session(id)).status, conversation.id).toBe('idle');
-      const askedBefore = model.calls.all.length;
+      expect((await stage.api.session(id)).status, conversation.id).toBe('idle');
+      const askedBefore = stage.model.calls.all.length;
       for (const turn of after) await play(conversation, id, turn);
-      expect(model.calls.all.length - askedBefore, conversation.id).toBe(after.flatMap(({ steps }) => steps).length);
-      expect(await server.api.transcript(id), conversation.id).toEqual([
+      expect(stage.model.calls.all.length - askedBefore, conversation.id).toBe(after.flatMap(({ steps }) => steps).length);
+      expect(await stage.api.transcript(id), conversation.id).toEqual([
         ...before.flatMap(transcriptOf),
         ...transcriptUntil(hang),
         ...after.flatMap(transcriptOf),
       ]);
-      expect(faultsOf(await server.api.journal(id)), conversation.id).toEqual([]);
+      expect(faultsOf(await stage.api.journal(id)), conversation.id).toEqual([]);
     }
 
-    expect(model.refusals).toEqual([]);
-    expect(tools.repeated).toEqual([]);
+    expect(stage.model.refusals).toEqual([]);
+    expect(stage.tools.repeated).toEqual([]);
   });
 
   async function begin(conversation: Conversation, hang: Hang | null): Promise<string> {
-    const { session_id } = await server.api.create({
-      model: { provider: 'openai', name: conversation.id },
-      system: systemPrompt,
-      tools: toolNames,
-    });
+    const { session_id } = await stage.create({ model: { provider: 'openai', name: conversation.id }, system: systemPrompt });
     player.enter(conversation, session_id, hang);
     return session_id;
   }
 
   async function play(conversation: Conversation, id: string, turn: Turn): Promise<void> {
     player.turn(conversation, turn);
-    const answer = await server.api.send(id, turn.input);
+    const answer = await stage.api.send(id, turn.input);
     expect(answer, conversation.id).toMatchObject({ outcome: 'ended', result: { text: turn.steps.at(-1)?.text } });
   }
 

@@ -145,7 +145,7 @@ describe('a stream', () => {
         call.index % 2 === 0 ? calls({ id: 'call_1', name: 'emit_many', arguments: `{"count":${eventsPerTurn}}` }) : says('Emitted.'),
       environment: { BRAIN_MAX_EMITTED_BYTES: '0' },
     });
-    const { session_id: id } = await stage.create();
+    const { session_id: id } = await stage.create({ tools: ['emit_many'] });
     await stage.api.send(id, 'warm up');
     const { last_sequence } = await stage.api.session(id);
     const stalled = await inParallel(Array.from({ length: 10 }), 10, async () =>

@@ -30,14 +30,14 @@ export class Stage {
     const tools = await ToolServer.start(remoteTools, options.tool ?? (() => 'done'));
     const environment = { ...model.environment, ...tools.environment, ...options.environment };
     const server = await ServerProcess.start({ environment });
-    return new Stage(model, tools, server, [...remoteTools.map(({ name }) => name), 'emit_many']);
+    return new Stage(model, tools, server, remoteTools.map(({ name }) => name));
   }
 
   get api(): BrainApi {
     return this.server.api;
   }
 
-  /** A session on the scripted model, with all of the scripted tools. */
+  /** A session on the scripted model, with all of the scripted tools, and no other. */
   async create(more: Readonly<Record<string, unknown>> = {}): Promise<Session> {
     return this.api.create({ model: { provider: 'openai', name: 'scripted' }, tools: this.#toolNames, ...more });
   }
