@@ -35,7 +35,11 @@ export function sessionIdOf(context: Context): string {
   throw new HttpError('not_found', 'there is no such session');
 }
 
-/** A body that may be left out stands for the empty object. */
+/** Of a body that may be left out: nothing at all stands for the empty object, and a null for nothing but itself. */
+export function parseOptionalBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  return parseBody(schema, body === undefined ? {} : body);
+}
+
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

@@ -4,7 +4,7 @@ import type { CreateSession } from '../../services/session-service.ts';
 import { tenantWith } from '../caller.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
-import { callerOf, parseBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { callerOf, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { listedSessionAnswer, sessionAnswer, type SessionListAnswer } from '../wire/answers.ts';
 import { listQuery, noQuery } from '../wire/queries.ts';
 import { createSessionBody, type CreateSessionBody } from '../wire/requests.ts';
@@ -13,7 +13,7 @@ export function addSessionRoutes(router: Router, { sessions, readBody }: RouteDe
   router.post('/v1/sessions', async (context) => {
     const tenant = tenantWith(callerOf(context), 'manage');
     parseQuery(noQuery, context);
-    const request = createRequest(parseBody(createSessionBody, (await readBody(context)) ?? {}));
+    const request = createRequest(parseOptionalBody(createSessionBody, await readBody(context)));
     const session = await sessions.create(tenant, request);
     context.status = 201;
     context.set('Location', `/v1/sessions/${session.session_id}`);

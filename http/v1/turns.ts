@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { tenantWith } from '../caller.ts';
 import { answerJson } from '../failures.ts';
 import { prefersAsync } from '../negotiation.ts';
-import { callerOf, parseBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { callerOf, parseBody, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { sessionAnswer, type CancelAnswer, type TurnAnswer, type TurnReceipt } from '../wire/answers.ts';
 import { noQuery } from '../wire/queries.ts';
 import { emptyBody, sendMessageBody } from '../wire/requests.ts';
@@ -53,6 +53,6 @@ export function addTurnRoutes(router: Router, { sessions, readBody }: RouteDepen
 
   async function readNothing(context: Context): Promise<void> {
     parseQuery(noQuery, context);
-    parseBody(emptyBody, (await readBody(context)) ?? {});
+    parseOptionalBody(emptyBody, await readBody(context));
   }
 }

@@ -1,0 +1,183 @@
+/** A `SessionService` that notes what it is asked and answers what a test has put there. */
+import type { PublicEvent } from '../../machines/projections/public-events.ts';
+import type { SessionRecord } from '../../machines/records.ts';
+import type {
+  DamagedSessionView,
+  Followed,
+  Following,
+  Page,
+  SessionService,
+  SessionView,
+  TurnAnswer,
+  TurnReceipt,
+} from '../../services/session-service.ts';
+
+export const SESSION_ID = '019a0000000070008000000000000001';
+
+export const SESSION: SessionView = {
+  session_id: SESSION_ID,
+  status: 'idle',
+  resident: false,
+  last_sequence: 2,
+  created_at: 1_767_268_800_999,
+  updated_at: 1_767_268_861_001,
+  agentloop: { name: 'chat', configuration: {} },
+  model: { provider: 'demo', name: 'echo', protocol: 'openai-chat', base_url: 'http://models.internal' },
+  tools: [{ name: 'add', description: 'Adds.', input_schema: { type: 'object' }, effect: 'read', environment: 'brain' }],
+  environments: ['brain'],
+  after_stop: 'idle',
+  retain: null,
+  metadata: { team: 'red' },
+};
+
+export const TURN: TurnAnswer = {
+  session_id: SESSION_ID,
+  sequence: 4,
+  outcome: 'ended',
+  result: { text: 'Hello', message: { role: 'assistant', content: [{ type: 'text', text: 'Hello' }] }, finish_reason: 'stop' },
+  status: 'idle',
+  last_sequence: 9,
+};
+
+export interface Call {
+  readonly method: keyof SessionService;
+  readonly args: readonly unknown[];
+}
+
+export class FakeSessionService implements SessionService {
+  readonly calls: Call[] = [];
+  /** What the next calls of a method do, in place of the answer that they have here. */
+  readonly instead: Partial<SessionService> = {};
+  listed: readonly (SessionView | DamagedSessionView)[] = [SESSION];
+
+  create(...args: Parameters<SessionService['create']>): Promise<SessionView> {
+    return this.#answer('create', args, SESSION);
+  }
+
+  get(...args: Parameters<SessionService['get']>): Promise<SessionView> {
+    return this.#answer('get', args, SESSION);
+  }
+
+  list(...args: Parameters<SessionService['list']>): ReturnType<SessionService['list']> {
+    return this.#answer('list', args, { sessions: this.listed, next_cursor: null });
+  }
+
+  send(...args: Parameters<SessionService['send']>): Promise<TurnAnswer> {
+    return this.#answer('send', args, TURN);
+  }
+
+  submit(...args: Parameters<SessionService['submit']>): Promise<TurnReceipt> {
+    return this.#answer('submit', args, { session_id: SESSION_ID, sequence: 4 });
+  }
+
+  cancel(...args: Parameters<SessionService['cancel']>): Promise<void> {
+    return this.#answer('cancel', args, undefined);
+  }
+
+  resume(...args: Parameters<SessionService['resume']>): Promise<SessionView> {
+    return this.#answer('resume', args, SESSION);
+  }
+
+  end(...args: Parameters<SessionService['end']>): Promise<SessionView> {
+    return this.#answer('end', args, { ...SESSION, status: 'ended' });
+  }
+
+  delete(...args: Parameters<SessionService['delete']>): Promise<void> {
+    return this.#answer('delete', args, undefined);
+  }
+
+  events(...args: Parameters<SessionService['events']>): Promise<Page<PublicEvent>> {
+    return this.#answer('events', args, { items: [eventAt(3)], next_cursor: 7 });
+  }
+
+  journal(...args: Parameters<SessionService['journal']>): Promise<Page<SessionRecord>> {
+    return this.#answer('journal', args, { items: [recordAt(3)], next_cursor: 3 });
+  }
+
+  transcript(...args: Parameters<SessionService['transcript']>): ReturnType<SessionService['transcript']> {
+    return this.#answer('transcript', args, { messages: [{ role: 'user', content: [] }], through_sequence: 9 });
+  }
+
+  followEvents(...args: Parameters<SessionService['followEvents']>): Promise<Following<PublicEvent>> {
+    return this.#answer('followEvents', args, { ended: true, items: nothing() });
+  }
+
+  followJournal(...args: Parameters<SessionService['followJournal']>): Promise<Following<SessionRecord>> {
+    return this.#answer('followJournal', args, { ended: true, items: nothing() });
+  }
+
+  async #answer<K extends keyof SessionService>(
+    method: K,
+    args: Parameters<SessionService[K]>,
+    answer: Awaited<ReturnType<SessionService[K]>>,
+  ): Promise<Awaited<ReturnType<SessionService[K]>>> {
+    this.calls.push({ method, args });
+    const instead = this.instead[method] as
+      | ((...args: Parameters<SessionService[K]>) => Promise<Awaited<ReturnType<SessionService[K]>>>)
+      | undefined;
+    return instead === undefined ? answer : instead(...args);
+  }
+}
+
+export function eventAt(sequence: number, data: unknown = { message_sequence: 2 }): PublicEvent {
+  return { sequence, recorded_at: 1_767_268_800_000 + sequence, type: 'turn_started', data };
+}
+
+export function recordAt(sequence: number): SessionRecord<'turn_started'> {
+  return { sequence, recorded_at: 1_767_268_800_000, type: 'turn_started', state: 'running.working', data: { message_sequence: 2 } };
+}
+
+/** What a test puts into a stream, item by item, until it ends it or its reader is gone. */
+export class ScriptedFollowing<T> implements AsyncIterable<Followed<T>> {
+  readonly #items: Followed<T>[] = [];
+  #wake: () => void = () => undefined;
+  #isOver = false;
+  #failure: Error | null = null;
+  /** How often an item was asked for. */
+  pulls = 0;
+  isReleased = false;
+
+  constructor(signal: AbortSignal) {
+    const release = (): void => {
+      this.isReleased = true;
+      this.end();
+    };
+    if (signal.aborted) release();
+    else signal.addEventListener('abort', release, { once: true });
+  }
+
+  add(...items: readonly Followed<T>[]): void {
+    this.#items.push(...items);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  fail(error: Error): void {
+    this.#failure = error;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Followed<T>> {
+    for (;;) {
+      this.pulls += 1;
+      while (this.#items.length === 0 && !this.#isOver && this.#failure === null) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      if (this.isReleased) return;
+      const item = this.#items.shift();
+      if (item !== undefined) yield item;
+      else if (this.#failure !== null) throw this.#failure;
+      else return;
+    }
+  }
+}
+
+async function* nothing(): AsyncGenerator<never> {
+  // A session that is over, with nothing after the cursor.
+}

@@ -1,0 +1,113 @@
+/** The HTTP layer on a real loopback socket, over a service that a test scripts. */
+import { connect, type Socket } from 'node:net';
+import { createHttpApp, type HttpApp } from '../../http/server.ts';
+import type { Log, LogFacts } from '../../services/ports.ts';
+import { systemClock } from '../../services/system.ts';
+import type { Clock } from '../../services/ports.ts';
+import { FakeSessionService } from './fake-session-service.ts';
+
+export interface LogLine {
+  readonly level: keyof Log;
+  readonly event: string;
+  readonly facts: LogFacts;
+}
+
+export interface StageOptions {
+  readonly apiKey?: string;
+  readonly bodyBytesMax?: number;
+  readonly clock?: Clock;
+}
+
+export interface ErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly details?: { readonly field?: string };
+  };
+}
+
+export class HttpStage {
+  readonly sessions = new FakeSessionService();
+  readonly logged: LogLine[] = [];
+  readonly #app: HttpApp;
+  isDraining = false;
+  port = 0;
+
+  private constructor(options: StageOptions) {
+    this.#app = createHttpApp({
+      sessions: this.sessions,
+      clock: options.clock ?? systemClock,
+      log: {
+        debug: (event, facts = {}) => this.logged.push({ level: 'debug', event, facts }),
+        info: (event, facts = {}) => this.logged.push({ level: 'info', event, facts }),
+        warn: (event, facts = {}) => this.logged.push({ level: 'warn', event, facts }),
+        error: (event, facts = {}) => this.logged.push({ level: 'error', event, facts }),
+      },
+      options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax ?? 8 * 1024 * 1024 },
+      isDraining: () => this.isDraining,
+    });
+  }
+
+  static async open(options: StageOptions = {}): Promise<HttpStage> {
+    const stage = new HttpStage(options);
+    const { port } = await stage.#app.listen({ host: '127.0.0.1', port: 0 });
+    stage.port = port;
+    return stage;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, { method, ...init });
+  }
+
+  async post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.request('POST', path, {
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  /** A connection of its own, for what no client library would send. */
+  connect(): RawConnection {
+    return new RawConnection(connect(this.port, '127.0.0.1'));
+  }
+
+  async close(options: { readonly withinMs?: number } = { withinMs: 0 }): Promise<void> {
+    await this.#app.close(options);
+  }
+}
+
+export class RawConnection {
+  readonly socket: Socket;
+  received = Buffer.alloc(0);
+  /** Resolves with all that came, once the other side has ended or reset the connection. */
+  readonly closed: Promise<string>;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (bytes) => (this.received = Buffer.concat([this.received, bytes])));
+    socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve(this.text)));
+  }
+
+  get text(): string {
+    return this.received.toString('utf8');
+  }
+
+  send(bytes: string | Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** The body of the only answer on this connection. */
+  get body(): string {
+    return this.text.slice(this.text.indexOf('\r\n\r\n') + 4);
+  }
+}
+
+export async function errorOf(response: Response): Promise<ErrorBody['error']> {
+  return ((await response.json()) as ErrorBody).error;
+}
