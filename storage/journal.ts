@@ -16,7 +16,10 @@
  *   J7. One holder at a time: a second `open` of a held journal is a bug of the caller and throws.
  */
 
-/** One commit: the payload of `recordCount` records, the first of which has the sequence `firstSequence`. */
+/**
+ * One commit: the payload of `recordCount` records, the first of which has the sequence `firstSequence`. A payload is text
+ * without a zero byte, as JSON is: a run of zeros on the disk then shows what was never written.
+ */
 export interface Frame {
   readonly firstSequence: number;
   readonly recordCount: number;

@@ -1,0 +1,204 @@
+/**
+ * The sessions of a data directory: who holds which journal, and what this process knows of each. Files are settled and
+ * cut in `journal-repair.ts`, appended and read in `file-journal.ts`.
+ *
+ *   S1. A journal is settled once by a process; what it knows then is kept, so that later openings judge nothing again.
+ *   S2. A journal whose append failed is `wounded`, also after its holder has let go: it is cut back before it is opened.
+ *   S3. A session is a session from its first durable frame on. What a crash or a failure left of one without goes to the
+ *       trash when it is met.
+ */
+import assert from 'node:assert';
+import { readCheckpoint, writeCheckpoint } from './checkpoint-store.ts';
+import { DataDirectory, type DataDirectoryOptions } from './data-directory.ts';
+import { isErrorCode, storageFailure } from './disk-failure.ts';
+import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
+import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from './journal-repair.ts';
+import { StorageError, type Journal, type SessionStore } from './journal.ts';
+import { SegmentIndex } from './segment.ts';
+import { assertSessionId, isSessionId } from './session-id.ts';
+
+export class FileSessionStore implements SessionStore {
+  readonly #directory: DataDirectory;
+  /** Null while a session is being opened or removed. */
+  readonly #held = new Map<string, FileJournal | null>();
+  readonly #settled = new Map<string, JournalEnd>();
+  readonly #wounded = new Map<string, JournalEnd>();
+  /** Moved away, but the flush failed: a power cut would bring them back. */
+  readonly #halfRemoved = new Set<string>();
+  readonly #checkpointing = new Set<string>();
+  readonly #keeper: JournalKeeper;
+  #isClosed = false;
+
+  private constructor(directory: DataDirectory) {
+    this.#directory = directory;
+    this.#keeper = {
+      poisoned: (sessionId, end) => {
+        this.#settled.delete(sessionId);
+        this.#wounded.set(sessionId, end);
+      },
+      released: (sessionId, end) => {
+        this.#held.delete(sessionId);
+        if (end.segment !== 0 && !this.#wounded.has(sessionId)) this.#settled.set(sessionId, end);
+      },
+    };
+  }
+
+  /** Claims the data directory. Rejects with `data_directory_locked` or `data_directory_unusable`. */
+  static async open(options: DataDirectoryOptions): Promise<FileSessionStore> {
+    return new FileSessionStore(await DataDirectory.open(options));
+  }
+
+  async list(): Promise<readonly string[]> {
+    this.#assertOpen();
+    try {
+      const names = await this.#directory.disk.list(this.#directory.at('sessions'));
+      return names.filter((name) => isSessionId(name) && !this.#isUnborn(name)).toSorted();
+    } catch (error) {
+      throw storageFailure(error, 'the sessions cannot be listed', 'sessions');
+    }
+  }
+
+  async create(sessionId: string): Promise<Journal> {
+    return this.#whileClaimed(sessionId, async () => {
+      const found = await this.#find(sessionId);
+      await found?.tail.close();
+      assert(found === null, `session ${sessionId} exists`);
+      await this.#clearFor(sessionId);
+      const index = new SegmentIndex();
+      const end: JournalEnd = { segment: 0, segmentBytes: 0, sealedBytes: 0, lastFrame: null, index };
+      return this.#hold(sessionId, { segments: [], tail: null, end });
+    });
+  }
+
+  async open(sessionId: string): Promise<Journal> {
+    return this.#whileClaimed(sessionId, async () => {
+      const found = await this.#find(sessionId);
+      if (found !== null) return this.#hold(sessionId, found);
+      await this.#discardUnborn(sessionId);
+      throw new StorageError('session_not_found', `there is no session ${sessionId}`);
+    });
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    await this.#whileClaimed(sessionId, async () => {
+      await this.#removeDurably(sessionId);
+      this.#held.delete(sessionId);
+    });
+  }
+
+  async readCheckpoint(sessionId: string): Promise<Uint8Array | null> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    return readCheckpoint(this.#directory, sessionId);
+  }
+
+  async writeCheckpoint(sessionId: string, payload: Uint8Array): Promise<boolean> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    // Two at once would write to the same file on the way. The one that is left out is only older, or comes again.
+    if (this.#checkpointing.has(sessionId)) return false;
+    this.#checkpointing.add(sessionId);
+    try {
+      return await writeCheckpoint(this.#directory, sessionId, payload);
+    } finally {
+      this.#checkpointing.delete(sessionId);
+    }
+  }
+
+  /** Releases what is still held: an append after the lock is gone could meet another process's. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const journal of [...this.#held.values()]) await journal?.release();
+    await this.#directory.close();
+  }
+
+  /** Runs what claims a session, with the session taken meanwhile; the claim stays where a journal came of it. */
+  async #whileClaimed<T>(sessionId: string, action: () => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
+    this.#held.set(sessionId, null);
+    try {
+      return await action();
+    } catch (error) {
+      this.#held.delete(sessionId);
+      throw storageFailure(error, `session ${sessionId} cannot be used now`, `sessions/${sessionId}`);
+    }
+  }
+
+  #hold(sessionId: string, { segments, tail, end }: SettledFiles | EmptyFiles): FileJournal {
+    const journal = new FileJournal({
+      directory: this.#directory,
+      sessionId,
+      keeper: this.#keeper,
+      segments,
+      tail,
+      end,
+    });
+    this.#held.set(sessionId, journal);
+    return journal;
+  }
+
+  /** A session's files, ready for use; null where there is none. */
+  async #find(sessionId: string): Promise<SettledFiles | null> {
+    const wounded = this.#wounded.get(sessionId);
+    if (wounded?.segment === 0) return null;
+    if (wounded !== undefined) {
+      await cutBackJournal(this.#directory, sessionId, wounded);
+      this.#wounded.delete(sessionId);
+      this.#settled.set(sessionId, wounded);
+    }
+    const settled = this.#settled.get(sessionId);
+    return settled === undefined
+      ? settleJournal(this.#directory, sessionId)
+      : reopenJournal(this.#directory, sessionId, settled);
+  }
+
+  /** What a crash or a failure left where a new journal shall be. The rest of the directory may be meant for it. */
+  async #clearFor(sessionId: string): Promise<void> {
+    const journal = `sessions/${sessionId}/journal`;
+    if (await this.#exists(journal)) await this.#directory.discard(journal, `${sessionId}.journal`);
+    this.#wounded.delete(sessionId);
+  }
+
+  async #discardUnborn(sessionId: string): Promise<void> {
+    const isThere = await this.#exists(`sessions/${sessionId}`);
+    if (!isThere && !this.#wounded.has(sessionId) && !this.#halfRemoved.has(sessionId)) return;
+    await this.#removeDurably(sessionId);
+    if (isThere) this.#directory.log.warn('session_discarded', { session_id: sessionId });
+  }
+
+  async #removeDurably(sessionId: string): Promise<void> {
+    this.#halfRemoved.add(sessionId);
+    await this.#directory.discard(`sessions/${sessionId}`, sessionId);
+    this.#halfRemoved.delete(sessionId);
+    this.#wounded.delete(sessionId);
+    this.#settled.delete(sessionId);
+  }
+
+  async #exists(relative: string): Promise<boolean> {
+    try {
+      await this.#directory.disk.list(this.#directory.at(relative));
+      return true;
+    } catch (error) {
+      if (isErrorCode(error, 'ENOENT')) return false;
+      throw error;
+    }
+  }
+
+  /** Whether a name on the disk is not yet a session's: its first frame is being written, or failed to be. */
+  #isUnborn(sessionId: string): boolean {
+    return this.#held.get(sessionId)?.lastSequence === 0 || this.#wounded.get(sessionId)?.segment === 0;
+  }
+
+  #assertOpen(): void {
+    assert(!this.#isClosed, 'the session store is closed');
+  }
+}
+
+/** The files of a journal that has none yet. */
+interface EmptyFiles {
+  readonly segments: readonly [];
+  readonly tail: null;
+  readonly end: JournalEnd;
+}
