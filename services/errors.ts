@@ -16,6 +16,7 @@ export type ServiceErrorCode =
   | 'must_resume'
   | 'not_resumable'
   | 'must_end'
+  | 'too_large'
   | 'unknown_agentloop'
   | 'unknown_provider'
   | 'unknown_tool'

@@ -111,6 +111,7 @@ class Topic {
 
 export class EventFeed {
   readonly #topics = new Map<string, Topic>();
+  #isClosing = false;
 
   /** Wakes followers with a commit's records. `payloadBytes`: what they take. */
   committed(sessionId: string, records: readonly SessionRecord[], payloadBytes: number): void {
@@ -140,6 +141,12 @@ export class EventFeed {
     for (const watcher of topic.watchers) watcher.changed();
   }
 
+  /** Nothing more is to come: each follower ends when it has caught up. */
+  close(): void {
+    this.#isClosing = true;
+    for (const sessionId of this.#topics.keys()) this.wake(sessionId);
+  }
+
   /** Every record after a sequence, and then as they are committed, with live events between. */
   async *follow(
     sessionId: string,
@@ -165,7 +172,7 @@ export class EventFeed {
         if (records.length > 0) continue;
         for (const event of watcher.takeLiveBefore(cursor + 1)) yield { kind: 'live', event };
         if (watcher.version !== version) continue;
-        if (journal.isOver()) return;
+        if (this.#isClosing || journal.isOver()) return;
         await watcher.sinceVersion(version, signal);
       }
     } finally {

@@ -38,7 +38,7 @@ export class Extensions {
   /** The loop and its tools share the turn's budget; going over it fails the turn. */
   #spend(bytes: number): Refused | null {
     const { emittedBytes } = this.#scope.limits;
-    if (emittedBytes > 0 && this.#bytes + bytes > emittedBytes) {
+    if (this.#bytes + bytes > emittedBytes) {
       const message = `a turn emits ${emittedBytes} bytes of extension events at most`;
       this.#scope.fail({ code: 'emitted_bytes_limit', message });
       return refused('emitted_bytes_limit', message);

@@ -33,7 +33,7 @@ export class ModelCalls {
   async call(asked: LoopModelRequest): Promise<LoopModelAnswer> {
     const scope = this.#scope;
     if (scope.isStopped) return stopped();
-    if (scope.limits.modelCalls > 0 && this.#count >= scope.limits.modelCalls) return this.#overLimit();
+    if (scope.limits.modelCalls !== null && this.#count >= scope.limits.modelCalls) return this.#overLimit(scope.limits.modelCalls);
     const plain = plainData(asked, MESSAGE_DEPTH_MAX);
     if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
     const request = plain.value as unknown as LoopModelRequest;
@@ -135,8 +135,8 @@ export class ModelCalls {
     return receipt.kind === 'committed' ? { outcome, code, message } : stopped();
   }
 
-  #overLimit(): Refused {
-    const message = `a turn makes ${this.#scope.limits.modelCalls} model calls at most`;
+  #overLimit(limit: number): Refused {
+    const message = `a turn makes ${limit} model calls at most`;
     this.#scope.fail({ code: 'model_call_limit', message });
     return refused('model_call_limit', message);
   }

@@ -70,7 +70,7 @@ export class ToolCalls {
     const scope = this.#scope;
     if (scope.isStopped || prepared.length === 0) return null;
     const { toolMs } = scope.limits;
-    const deadline = toolMs === 0 ? null : scope.clock.now() + toolMs;
+    const deadline = toolMs === null ? null : scope.clock.now() + toolMs;
     const receipt = await scope.submit({
       kind: 'start_tool_calls',
       message_sequence: scope.messageSequence,
@@ -108,7 +108,7 @@ export class ToolCalls {
     const { limits, clock } = this.#scope;
     let cancel = (): void => undefined;
     const passed = new Promise<Result>((resolve) => {
-      if (limits.toolMs === 0) return;
+      if (limits.toolMs === null) return;
       cancel = clock.after(limits.toolMs, () => {
         resolve({ outcome: 'timeout', output: TOOL_OUTPUT_OF.timeout });
       });

@@ -85,7 +85,7 @@ export class TurnRunner {
 
   #startWallTime(): () => void {
     const { limits, clock } = this.#scope;
-    if (limits.turnMs === 0) return () => undefined;
+    if (limits.turnMs === null) return () => undefined;
     return clock.after(limits.turnMs, () => {
       // If it cannot be recorded, the session is discarded, and this turn with it.
       this.#scope.submit({ kind: 'cancel', by: 'deadline' }).catch(() => undefined);

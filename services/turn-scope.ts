@@ -10,11 +10,11 @@ import type { LiveEvent } from './session-service.ts';
 import type { Clock } from './ports.ts';
 import type { Receipt, SessionActor } from './session-actor.ts';
 
-/** What a deployment bounds a turn with. Zero: no bound, but for `cancelMs`. */
+/** What a deployment bounds a turn with. Null: no bound. */
 export interface TurnLimits {
-  readonly modelCalls: number;
-  readonly turnMs: number;
-  readonly toolMs: number;
+  readonly modelCalls: number | null;
+  readonly turnMs: number | null;
+  readonly toolMs: number | null;
   readonly emittedBytes: number;
   /** How long a stopped turn waits for executors that do not stop. */
   readonly cancelMs: number;

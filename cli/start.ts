@@ -1,0 +1,141 @@
+/**
+ * `brain start`: options to a running server, and a signal to a clean end. The only reader of the process's environment.
+ *
+ * Standard output says where it listens and how to begin; the log is on standard error. The exit code is 0 after a
+ * SIGTERM or SIGINT, and 1, with one line, where the server could not start.
+ */
+import { createHttpApp } from '../http/server.ts';
+import { createBrain, type Brain } from '../services/brain.ts';
+import { loopRegistry } from '../services/loops/loop-registry.ts';
+import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
+import { providerConnections } from '../services/models/provider-fetch.ts';
+import { loadOpenAiCompatible } from '../services/models/provider-library.ts';
+import { openAiConfiguration, serverModels } from '../services/models/server-models.ts';
+import { systemClock, systemLog, systemRandom } from '../services/system.ts';
+import { demoTools } from '../services/tools/demo-tools.ts';
+import { serverTools } from '../services/tools/server-tools.ts';
+import { loadToolsFile, ToolsFileError } from '../services/tools/tools-file.ts';
+import type { ToolRegistry } from '../services/tools/tool.ts';
+import { FileSessionStore } from '../storage/file-session-store.ts';
+import { StorageError } from '../storage/journal.ts';
+import { NodeDisk } from '../storage/node-disk.ts';
+import { firstSteps, urlOf } from './first-steps.ts';
+import type { Options } from './option-table.ts';
+import { parseOptions } from './options.ts';
+
+// A terminal's Ctrl-C arrives twice, from the terminal and from npm: only one that comes later means it.
+const SECOND_SIGNAL_MS = 1_000;
+// How long answers that are under way may take when the sessions are closed already.
+const CLOSE_MS = 5_000;
+const QUEUE_MESSAGES_MAX = 16;
+
+/** What keeps the server from starting, in one line for the operator. */
+class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+async function start(options: Options): Promise<void> {
+  const log = systemLog(options.logLevel);
+  const connections = providerConnections();
+  const models = serverModels({
+    providers: openAiConfiguration({ apiKey: options.openaiApiKey, baseUrl: options.openaiBaseUrl }),
+    openAiChat: (apiKey) => openAiChatProvider({ apiKey, fetch: connections.fetch, loadLibrary: loadOpenAiCompatible }),
+  });
+  const tools = await loadTools(options);
+  const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
+  const brain = await createBrain({
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    models,
+    tools,
+    loops: loopRegistry,
+    limits: {
+      modelCalls: options.modelCallsMax,
+      turnMs: options.turnMsMax,
+      toolMs: options.toolMsMax,
+      emittedBytes: options.emittedBytesMax,
+      cancelMs: options.cancelMs,
+    },
+    rules: { queueMessagesMax: QUEUE_MESSAGES_MAX },
+    retain: options.retain,
+  });
+  const app = createHttpApp({
+    sessions: brain.sessions,
+    clock: systemClock,
+    log,
+    options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax },
+    isDraining: () => brain.isDraining,
+  });
+  const at = await app.listen(options.listen).catch(async (error: unknown) => {
+    await brain.close();
+    throw listenFailure(options, error);
+  });
+  const url = urlOf(at);
+  process.stdout.write(`brain listens on ${url}\n${firstSteps(url, { needsToken: options.apiKey !== undefined })}`);
+
+  let firstSignalAt: number | null = null;
+  const stop = (signal: NodeJS.Signals): void => {
+    const now = systemClock.monotonic();
+    if (firstSignalAt === null) {
+      firstSignalAt = now;
+      log.info('stopping', { signal });
+      void stopCleanly(brain, options, { close: () => app.close({ withinMs: CLOSE_MS }), disconnect: () => connections.close() }).then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error('stop_failed', { error: String(error) });
+          process.exit(1);
+        },
+      );
+    } else if (now - firstSignalAt >= SECOND_SIGNAL_MS) {
+      log.warn('stopped_at_once', { signal });
+      process.exit(0);
+    }
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** Callbacks and reads go on while turns run out; then streams end, connections close, and the files are given up. */
+async function stopCleanly(
+  brain: Brain,
+  options: Options,
+  network: { close(): Promise<void>; disconnect(): Promise<void> },
+): Promise<void> {
+  await brain.drain(options.drainMs);
+  await network.close();
+  await brain.close();
+  await network.disconnect();
+}
+
+async function loadTools({ toolsFile }: Options): Promise<ToolRegistry> {
+  const demo = demoTools(systemClock);
+  if (toolsFile === undefined) return serverTools({ demo, file: [] });
+  const reservedNames = demo.map(({ name }) => name);
+  const file = await loadToolsFile({ path: toolsFile, reservedNames }, (url) => import(url) as Promise<unknown>);
+  return serverTools({ demo, file });
+}
+
+function listenFailure({ listen }: Options, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const where = `${listen.host}:${listen.port}`;
+  if (code === 'EADDRINUSE') return new StartError(`${where} is in use by another process; choose another address with --listen HOST:PORT`);
+  if (code === 'EACCES') return new StartError(`this process may not listen on ${where}; choose a port above 1023 with --listen HOST:PORT`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new StartError(`${where} is no address of this machine; choose another with --listen HOST:PORT`);
+  return error;
+}
+
+const parsed = parseOptions(process.argv.slice(2), process.env);
+if (!parsed.ok) {
+  (parsed.exitCode === 0 ? process.stdout : process.stderr).write(`${parsed.message}\n`);
+  process.exit(parsed.exitCode);
+}
+for (const warning of parsed.warnings) process.stderr.write(`${warning}\n`);
+try {
+  await start(parsed.options);
+} catch (error) {
+  const isOurs = error instanceof StartError || error instanceof StorageError || error instanceof ToolsFileError;
+  process.stderr.write(`brain cannot start: ${isOurs ? error.message : String(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,110 @@
+/**
+ * Brain, put together from its parts: nothing lives outside of what this returns.
+ *
+ * Stopping: `drain` lets running turns and what waits behind them run out while reads, streams, cancels and callbacks go
+ * on; then followers get their last events and end. `close` gives the files up.
+ */
+import type { Rules } from '../machines/decide.ts';
+import type { Retain } from '../machines/records.ts';
+import type { SessionStore } from '../storage/journal.ts';
+import { Catalog } from './catalog.ts';
+import { EventFeed } from './event-feed.ts';
+import type { LoopRegistry } from './loops/loop-registry.ts';
+import type { ModelRegistry } from './models/model-provider.ts';
+import type { Clock, Log, Random } from './ports.ts';
+import { SessionIds } from './session-ids.ts';
+import { SessionRegistry } from './session-registry.ts';
+import { serviceError } from './session-refusals.ts';
+import type { SessionService } from './session-service.ts';
+import { Sessions } from './sessions.ts';
+import type { ToolRegistry } from './tools/tool.ts';
+import type { TurnLimits } from './turn-scope.ts';
+import { Turns } from './turns.ts';
+
+export interface BrainParts {
+  readonly store: SessionStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly models: ModelRegistry;
+  readonly tools: ToolRegistry;
+  readonly loops: LoopRegistry;
+  readonly limits: TurnLimits;
+  readonly rules: Rules;
+  /** How long a session that does not say keeps its actor. */
+  readonly retain: Retain;
+}
+
+export interface Brain {
+  readonly sessions: SessionService;
+  readonly isDraining: boolean;
+  /** Admits nothing new, and waits for what was admitted: `boundMs` at most, then it is cancelled. Null: no bound. */
+  drain(boundMs: number | null): Promise<void>;
+  /** Gives up the sessions and the data directory. */
+  close(): Promise<void>;
+}
+
+export async function createBrain(parts: BrainParts): Promise<Brain> {
+  const { store, clock, random, log, rules } = parts;
+  const sessionIds = await store.list();
+  const catalog = new Catalog(sessionIds);
+  const feed = new EventFeed();
+  const turns = new Turns({ ...parts, feed });
+  const registry = new SessionRegistry({ store, catalog, feed, clock, log, rules, turns });
+  let isDraining = false;
+  let isClosed = false;
+  const sessions = new Sessions({
+    registry,
+    catalog,
+    feed,
+    ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
+    creation: parts,
+    isDraining: () => isDraining,
+  });
+
+  /** Looks at each session once, in the background, so that lists and first reads find them settled. */
+  const fillCatalog = async (): Promise<void> => {
+    for (const sessionId of sessionIds) {
+      if (isDraining) return;
+      if (!catalog.has(sessionId) || catalog.row(sessionId) !== null) continue;
+      await registry.settle(sessionId).catch((error: unknown) => {
+        log.error('session_refused', { session_id: sessionId, code: serviceError(error).code, error: String(error) });
+      });
+    }
+  };
+  const filling = fillCatalog();
+
+  return {
+    sessions,
+    get isDraining() {
+      return isDraining;
+    },
+    async drain(boundMs) {
+      isDraining = true;
+      await filling;
+      const cancelBound =
+        boundMs === null
+          ? () => undefined
+          : clock.after(boundMs, () => {
+              for (const sessionId of turns.sessionIds) cancelForShutdown(sessionId);
+            });
+      while (turns.sessionIds.length > 0) await turns.whenNone();
+      cancelBound();
+      feed.close();
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      isDraining = true;
+      await filling;
+      await registry.close();
+      await store.close();
+    },
+  };
+
+  function cancelForShutdown(sessionId: string): void {
+    registry.command(sessionId, { kind: 'cancel', by: 'shutdown' }).catch((error: unknown) => {
+      log.error('shutdown_cancel_failed', { session_id: sessionId, error: String(error) });
+    });
+  }
+}

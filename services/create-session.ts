@@ -1,0 +1,84 @@
+/**
+ * What a create's names stand for. Resolved once and recorded, without secrets: nothing that changes later (a file, a
+ * provider, an option) moves the session.
+ */
+import type { ResolvedModel, ResolvedTool, Retain, SessionCreated } from '../machines/records.ts';
+import { ServiceError } from './errors.ts';
+import type { LoopRegistry } from './loops/loop-registry.ts';
+import type { ModelRegistry } from './models/model-provider.ts';
+import type { CreateSession } from './session-service.ts';
+import type { Tool, ToolRegistry } from './tools/tool.ts';
+
+const AGENTLOOP_DEFAULT = { name: 'chat' } as const;
+const MODEL_DEFAULT = { provider: 'demo', name: 'echo' } as const;
+/** The environment of the tools that run in this server's own process. */
+const OWN_ENVIRONMENT = 'brain';
+
+export interface CreateServices {
+  readonly loops: LoopRegistry;
+  readonly models: ModelRegistry;
+  readonly tools: ToolRegistry;
+  /** For a session that does not say. */
+  readonly retain: Retain;
+}
+
+/** The creation record of a request. Throws a `ServiceError` that names what could not be resolved. */
+export function resolveCreation(tenant: string, request: CreateSession, services: CreateServices): SessionCreated {
+  const agentloop = request.agentloop ?? AGENTLOOP_DEFAULT;
+  const configuration = ('configuration' in agentloop ? agentloop.configuration : undefined) ?? {};
+  const registered = services.loops.find(agentloop.name);
+  if (registered === null) throw unknown('unknown_agentloop', `there is no agent loop ${agentloop.name}`, '/agentloop/name');
+  const problem = registered.configurationProblem(configuration);
+  if (problem !== null) throw invalid(problem.message, `/agentloop/configuration${problem.field}`);
+  const model = resolveModel(request, services.models);
+  return {
+    tenant,
+    surface: request.surface,
+    agentloop: agentloop.name,
+    configuration,
+    model,
+    ...(request.system === undefined ? {} : { system: request.system }),
+    tools: resolveTools(tenant, request, model, services.tools),
+    environments: [],
+    retain: request.idle_ttl_ms === undefined ? services.retain : request.idle_ttl_ms,
+    after_stop: request.after_stop ?? (request.surface === 'v1' ? 'idle' : 'hold'),
+    metadata: request.metadata ?? {},
+  };
+}
+
+function resolveModel(request: CreateSession, models: ModelRegistry): ResolvedModel {
+  const { provider, name } = request.model ?? MODEL_DEFAULT;
+  const resolved = models.resolve({ provider, name });
+  if (resolved === null) throw unknown('unknown_provider', `this server has no model ${provider}/${name}`, '/model');
+  return resolved;
+}
+
+function resolveTools(
+  tenant: string,
+  request: CreateSession,
+  model: ResolvedModel,
+  tools: ToolRegistry,
+): readonly ResolvedTool[] {
+  if (request.tools === undefined) return model.provider === MODEL_DEFAULT.provider ? tools.demoTools.map(resolved) : [];
+  const names = new Set<string>();
+  return request.tools.map((name, index) => {
+    const field = `/tools/${index}`;
+    if (names.has(name)) throw invalid(`the tool ${name} is named twice`, field);
+    names.add(name);
+    const tool = tools.find(tenant, name);
+    if (tool === null) throw unknown('unknown_tool', `there is no tool ${name}`, field);
+    return resolved(tool);
+  });
+}
+
+function resolved({ name, description, input_schema, effect }: Tool): ResolvedTool {
+  return { name, description, input_schema, effect, environment: OWN_ENVIRONMENT };
+}
+
+function invalid(message: string, field: string): ServiceError {
+  return new ServiceError('invalid_request', message, { details: { field } });
+}
+
+function unknown(code: 'unknown_agentloop' | 'unknown_provider' | 'unknown_tool', message: string, field: string): ServiceError {
+  return new ServiceError(code, message, { details: { field } });
+}

@@ -1,0 +1,61 @@
+/** What a client hears where the session, its journal or the disk says no. */
+import type { RefusalCode } from '../machines/decide.ts';
+import { ReplayError } from '../machines/replay.ts';
+import { StorageError, type StorageErrorCode } from '../storage/journal.ts';
+import { ServiceError, type ServiceErrorCode } from './errors.ts';
+import type { Receipt } from './session-actor.ts';
+
+type SessionRefusal = Exclude<RefusalCode, 'turn_cancelled' | 'turn_over'> | 'too_large';
+
+const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
+  session_busy: 'a turn is running or starting, or the session is still being created; try again when it is idle',
+  session_ending: 'the session is ending and takes no more messages',
+  session_ended: 'the session is over and takes no more messages',
+  must_resume: 'the last turn was stopped; resume the session before sending to it',
+  not_resumable: 'only an interrupted or failed session can be resumed',
+  must_end: 'only an ended or failed session can be deleted; end it first',
+  queue_full: 'as many messages wait as may; send again when a turn is over',
+  too_large: 'this is too large to be recorded',
+};
+
+/** The records of a receipt: none where there was nothing to do. Throws what the session refused. */
+export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed' }>['records'] {
+  if (receipt.kind === 'committed') return receipt.records;
+  if (receipt.kind === 'nothing') return [];
+  const { code } = receipt;
+  if (code === 'turn_cancelled' || code === 'turn_over') throw new Error(`a session's command was answered with ${code}`);
+  throw new ServiceError(code, MESSAGE_OF_REFUSAL[code]);
+}
+
+const CODE_OF_STORAGE: Readonly<Record<StorageErrorCode, ServiceErrorCode>> = {
+  session_not_found: 'not_found',
+  journal_corrupt: 'journal_corrupt',
+  journal_unavailable: 'journal_unavailable',
+  disk_full: 'disk_full',
+  data_directory_locked: 'internal',
+  data_directory_unusable: 'internal',
+};
+
+const MESSAGE_OF_STORAGE: Readonly<Record<StorageErrorCode, string>> = {
+  session_not_found: 'there is no such session',
+  journal_corrupt: "the session's journal is damaged and refused; nothing in it was changed",
+  journal_unavailable: 'the journal could not be written or read; whether this request was recorded is unknown, so look at the session first',
+  disk_full: 'the disk is full; whether this request was recorded is unknown, so look at the session first',
+  data_directory_locked: 'the data directory is not to be had',
+  data_directory_unusable: 'the data directory is not to be had',
+};
+
+/** Any error as one that the application API may answer with. */
+export function serviceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof ReplayError) {
+    return new ServiceError('journal_corrupt', MESSAGE_OF_STORAGE.journal_corrupt, { details: { sequence: error.sequence }, cause: error });
+  }
+  if (error instanceof StorageError) {
+    const { code, file, offset } = error;
+    const details = { ...(file === undefined ? {} : { file }), ...(offset === undefined ? {} : { offset }) };
+    const evidence = Object.keys(details).length === 0 ? {} : { details };
+    return new ServiceError(CODE_OF_STORAGE[code], MESSAGE_OF_STORAGE[code], { ...evidence, cause: error });
+  }
+  return new ServiceError('internal', 'something went wrong inside the server; its log has the details', { cause: error });
+}
