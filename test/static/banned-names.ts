@@ -167,7 +167,7 @@ function stateRule(node: ts.Node, checker: ts.TypeChecker): string | null {
   const changed = changedObject(node);
   if (changed === null) return null;
   const declaration = checker.getSymbolAtLocation(changed)?.valueDeclaration;
-  if (declaration === undefined || !ts.isVariableDeclaration(declaration)) return null;
+  if (declaration === undefined || !ts.isVariableDeclaration(declaration) || declaration.getSourceFile().isDeclarationFile) return null;
   return isOfModule(declaration.parent) ? 'module-level object that changes' : null;
 }
 
