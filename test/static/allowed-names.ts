@@ -32,6 +32,11 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'The real sockets.',
   },
   {
+    path: 'cli/start.ts',
+    rules: ['process', 'dynamic import'],
+    reason: 'Puts the program together: its options, signals and exit code, and the operator\'s tools file.',
+  },
+  {
     path: 'cli/demo.ts',
     rules: ['node:fs/promises', 'node:os', 'process', 'performance'],
     reason: 'A program of its own: its terminal, its temporary directory, and the seconds that it takes.',
