@@ -60,7 +60,9 @@ function endMayBeAsked({ context, event }: GuardArguments): boolean {
 /** A delta keeps what it says it keeps, and replaces what stands after that. */
 function deltaFits({ context, event }: GuardArguments): boolean {
   if (event.type !== 'transcript_delta') return false;
-  return event.data.from + (event.data.replaces ?? 0) === context.transcript_length;
+  const { from, replaces } = event.data;
+  if (!Number.isInteger(from) || from < 0 || (replaces !== undefined && !(replaces > 0))) return false;
+  return from + (replaces ?? 0) === context.transcript_length;
 }
 
 /** The submitting execution is still running. Events of old journals have no origin. */
