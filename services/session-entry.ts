@@ -15,7 +15,7 @@ import type { Rules } from '../machines/decide.ts';
 import { recover } from '../machines/recover.ts';
 import { SessionState } from '../machines/replay.ts';
 import type { SessionRecord } from '../machines/records.ts';
-import type { Journal, SessionStore } from '../storage/journal.ts';
+import { StorageError, type Journal, type SessionStore } from '../storage/journal.ts';
 import { rowOf, type Catalog } from './catalog.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { Clock, Log } from './ports.ts';
@@ -92,14 +92,27 @@ export class SessionEntry {
     return this.#use(async () => (await this.#activate()).submit(command));
   }
 
-  /** Takes the session away. It has accepted its `session_delete_requested`. */
-  delete(): Promise<void> {
-    return this.#close(async (journal) => {
-      await journal?.release();
-      await this.#services.store.remove(this.sessionId);
-      this.#services.catalog.remove(this.sessionId);
-      this.#services.feed.gone(this.sessionId);
+  /** Records that the session is to be deleted, and takes it away. Whoever comes meanwhile waits for the outcome. */
+  async delete(): Promise<Receipt> {
+    const { store, catalog, feed } = this.#services;
+    let removed: Promise<void> | null = null;
+    const receipt = await this.#use(async () => {
+      const asked = await (await this.#activate()).submit({ kind: 'delete' });
+      if (asked.kind !== 'committed') return asked;
+      // Begun while the entry is in use: it could be released before otherwise, and the next one would know nothing.
+      removed = this.#close(async (journal) => {
+        await journal?.release();
+        await store.remove(this.sessionId);
+        catalog.remove(this.sessionId);
+        feed.gone(this.sessionId);
+      });
+      return asked;
     });
+    await removed;
+    if (removed !== null && catalog.has(this.sessionId)) {
+      throw new StorageError('journal_unavailable', `session ${this.sessionId} could not be removed`);
+    }
+    return receipt;
   }
 
   /** Gives the session's files up, for the end of this process. */

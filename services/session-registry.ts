@@ -52,12 +52,8 @@ export class SessionRegistry {
   }
 
   /** Records that the session is to be deleted, and takes it away. */
-  async delete(sessionId: string): Promise<Receipt> {
-    return this.#withEntry(sessionId, async (entry) => {
-      const receipt = await entry.command({ kind: 'delete' });
-      if (receipt.kind === 'committed') await entry.delete();
-      return receipt;
-    });
+  delete(sessionId: string): Promise<Receipt> {
+    return this.#withEntry(sessionId, (entry) => entry.delete());
   }
 
   /** Resolves when every entry is closed. Nothing may be asked of a session any more. */
