@@ -50,9 +50,8 @@ export function createHttpApp(dependencies: HttpDependencies): HttpApp {
   });
   server.on('connect', (_request, socket) => answerRaw(socket, 405, 'method_not_allowed', 'this server is no proxy'));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Bytes of another answer may be on their way already: nothing can be said between them.
-    if (connections.isAnswering(socket)) socket.destroy();
-    else answerUnreadable(error, socket);
+    if (connections.awaitsRequest(socket)) answerUnreadable(error, socket);
+    else socket.destroy();
   });
 
   return {
@@ -104,8 +103,13 @@ class Connections {
     });
   }
 
-  isAnswering(socket: Duplex): boolean {
-    return (this.#answers.get(socket)?.size ?? 0) > 0;
+  /**
+   * Whether what is answered next is the request that is still coming. Otherwise an answer before it is due or under
+   * way, and what is said now would be taken for that one, or for a part of it.
+   */
+  awaitsRequest(socket: Duplex): boolean {
+    const [first, second] = this.#answers.get(socket) ?? [];
+    return first === undefined || (second === undefined && !first.headersSent && !first.req.complete);
   }
 
   /** Node's own way leaves a connection alone that has not sent anything yet, and then waits for it without end. */

@@ -1,9 +1,8 @@
 /** The HTTP layer on a real loopback socket, over a service that a test scripts. */
 import { connect, type Socket } from 'node:net';
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
-import type { Log, LogFacts } from '../../services/ports.ts';
+import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
-import type { Clock } from '../../services/ports.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 
 export interface LogLine {
@@ -16,6 +15,7 @@ export interface StageOptions {
   readonly apiKey?: string;
   readonly bodyBytesMax?: number;
   readonly clock?: Clock;
+  readonly port?: number;
 }
 
 export interface ErrorBody {
@@ -51,7 +51,7 @@ export class HttpStage {
 
   static async open(options: StageOptions = {}): Promise<HttpStage> {
     const stage = new HttpStage(options);
-    const { port } = await stage.#app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = await stage.#app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
     stage.port = port;
     return stage;
   }
