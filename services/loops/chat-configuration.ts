@@ -12,7 +12,7 @@ interface Setting {
   readonly expected: string;
 }
 
-const REASONING_EFFORTS: readonly JsonValue[] = ['minimal', 'low', 'medium', 'high'];
+const REASONING_EFFORTS: readonly string[] = ['minimal', 'low', 'medium', 'high'];
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
   max_output_tokens: {
@@ -24,7 +24,7 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
     expected: 'a number from 0 to 2',
   },
   reasoning_effort: {
-    isValid: (value) => REASONING_EFFORTS.includes(value),
+    isValid: (value) => REASONING_EFFORTS.some((effort) => effort === value),
     expected: `one of ${REASONING_EFFORTS.join(', ')}`,
   },
 };

@@ -92,11 +92,15 @@ function causesOf(error: unknown): readonly Error[] {
   const found: Error[] = [];
   let next: readonly unknown[] = [error];
   while (next.length > 0) {
-    const errors = next.filter((one) => one instanceof Error && !found.includes(one)).filter((one) => one instanceof Error);
+    const errors = next.filter((one): one is Error => one instanceof Error && !found.includes(one));
     found.push(...errors);
-    next = errors.flatMap((one): readonly unknown[] => [one.cause, ...(one instanceof AggregateError ? one.errors : [])]);
+    next = errors.flatMap((one) => [one.cause, ...errorsOf(one)]);
   }
   return found;
+}
+
+function errorsOf(error: Error): readonly unknown[] {
+  return error instanceof AggregateError ? (error.errors as readonly unknown[]) : [];
 }
 
 /** A connection that stood can be lost for some of the same reasons, while it is read or written. */

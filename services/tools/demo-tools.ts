@@ -79,9 +79,12 @@ function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
 
 function parseNumbers(input: JsonValue): readonly number[] {
   const numbers = fieldOf(input, 'numbers');
-  const isListOfNumbers = Array.isArray(numbers) && numbers.every((number) => typeof number === 'number');
-  if (!isListOfNumbers) throw new Error('numbers must be a list of numbers');
-  return numbers as readonly number[];
+  if (!isListOfNumbers(numbers)) throw new Error('numbers must be a list of numbers');
+  return numbers;
+}
+
+function isListOfNumbers(value: JsonValue | undefined): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }
 
 function parseSeconds(input: JsonValue): number {
