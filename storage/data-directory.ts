@@ -71,23 +71,8 @@ export class DataDirectory {
     return `${this.#root}/${relative}`;
   }
 
-  /**
-   * Takes a file or directory away in one durable step, whether it was there or was already moved by a call that failed
-   * after its rename. The removal itself comes later: it takes as long as there is to remove.
-   */
-  async discard(relative: string, name: string): Promise<void> {
-    const moved = await this.#moveToTrash(relative, name);
-    await this.disk.syncDirectory(dirname(this.at(relative)));
-    await this.disk.syncDirectory(this.at('trash'));
-    if (moved !== null) this.#tidy(moved);
-  }
-
-  async close(): Promise<void> {
-    await this.#tidying;
-    await this.#lock.release();
-  }
-
-  async #moveToTrash(relative: string, name: string): Promise<string | null> {
+  /** Takes a file or directory out of its place, in one step; null where there is none. It is not durable yet. */
+  async moveToTrash(relative: string, name: string): Promise<string | null> {
     for (let attempt = 0; ; attempt += 1) {
       const target = `trash/${name}.${attempt}`;
       try {
@@ -99,6 +84,18 @@ export class DataDirectory {
         if (!isErrorCode(error, 'EEXIST', 'ENOTEMPTY')) throw error;
       }
     }
+  }
+
+  /** Makes a move durable, also one of an earlier call; what was moved is removed when there is time. */
+  async settleMove(relative: string, moved: string | null): Promise<void> {
+    await this.disk.syncDirectory(dirname(this.at(relative)));
+    await this.disk.syncDirectory(this.at('trash'));
+    if (moved !== null) this.#tidy(moved);
+  }
+
+  async close(): Promise<void> {
+    await this.#tidying;
+    await this.#lock.release();
   }
 
   /** One after the other, behind everything else. What cannot be removed now is tried again at the next start. */

@@ -157,7 +157,10 @@ export class FileSessionStore implements SessionStore {
   /** What a crash or a failure left where a new journal shall be. The rest of the directory may be meant for it. */
   async #clearFor(sessionId: string): Promise<void> {
     const journal = `sessions/${sessionId}/journal`;
-    if (await this.#exists(journal)) await this.#directory.discard(journal, `${sessionId}.journal`);
+    if (await this.#exists(journal)) {
+      const moved = await this.#directory.moveToTrash(journal, `${sessionId}.journal`);
+      await this.#directory.settleMove(journal, moved);
+    }
     this.#wounded.delete(sessionId);
   }
 
@@ -169,11 +172,13 @@ export class FileSessionStore implements SessionStore {
   }
 
   async #removeDurably(sessionId: string): Promise<void> {
-    this.#halfRemoved.add(sessionId);
-    await this.#directory.discard(`sessions/${sessionId}`, sessionId);
-    this.#halfRemoved.delete(sessionId);
+    const session = `sessions/${sessionId}`;
+    const moved = await this.#directory.moveToTrash(session, sessionId);
     this.#wounded.delete(sessionId);
     this.#settled.delete(sessionId);
+    this.#halfRemoved.add(sessionId);
+    await this.#directory.settleMove(session, moved);
+    this.#halfRemoved.delete(sessionId);
   }
 
   async #exists(relative: string): Promise<boolean> {
