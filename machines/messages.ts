@@ -111,7 +111,7 @@ function isContent(output: JsonValue): output is readonly (JsonValue & ContentBl
 
 function isContentBlock(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
-  const block = value as JsonObject;
+  const block: JsonObject = value;
   if (block['type'] === 'text') return typeof block['text'] === 'string' && block['text'] !== '';
   return (
     (block['type'] === 'image' || block['type'] === 'file') &&

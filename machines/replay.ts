@@ -91,7 +91,7 @@ export class SessionState {
     const value = inner === undefined ? saved.chart.state : { [String(name)]: inner };
     return new SessionState({
       // The persisted value is data from outside the types: a state that the chart does not have throws here.
-      snapshot: sessionChart.resolveState({ value: value as SessionSnapshot['value'], context: saved.chart.context }),
+      snapshot: sessionChart.resolveState({ value, context: saved.chart.context }),
       transcript: Transcript.from(saved.transcript),
       keyValues: KeyValues.from(saved.key_values),
       dropped: DroppedTurns.from(saved.dropped),

@@ -66,7 +66,7 @@ export class Story {
 
   #commit(decided: readonly DecidedRecord[]): void {
     for (const record of decided) {
-      const committed = throughJson({ ...record, recorded_at: 1_000 * record.sequence } as SessionRecord);
+      const committed: SessionRecord = throughJson({ ...record, recorded_at: 1_000 * record.sequence });
       this.state.apply(committed);
       this.#records.push(committed);
     }

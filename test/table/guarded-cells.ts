@@ -29,7 +29,7 @@ function of<T extends RecordType>(type: T, lines: readonly Line<T>[]): readonly 
       ({
         sequence: context.last_sequence + 1,
         type,
-        data: typeof data === 'function' ? data(context) : data,
+        data: typeof data === 'function' ? (data as (context: SessionContext) => RecordData[T])(context) : data,
       }) as unknown as NewRecord,
   }));
 }
