@@ -26,6 +26,9 @@ export class UnsupportedContent extends Error {
   override readonly name = 'UnsupportedContent';
 }
 
+// The protocol's own bound.
+const TOOL_NAME_CHARACTERS_MAX = 64;
+
 /** Under this name the library takes fields for the request's own message, call or part. */
 const OWN_FIELDS = 'openaiCompatible';
 
@@ -49,6 +52,7 @@ function ofUser({ content }: Message): readonly PromptMessage[] {
 function contentIn(block: Block): readonly ContentBlock[] {
   switch (block.type) {
     case 'text':
+      return block.text === '' ? [] : [block];
     case 'image':
     case 'file':
       return [block];
@@ -91,8 +95,14 @@ function assistantPart(block: Block): AssistantPart {
 /** The library would write `input` anew, or in quotes where it is no JSON; a field of the call's own is written as it is. */
 function toolCallPart({ id, name, input_text, provider }: ToolUseBlock): AssistantPart {
   const extra = fieldOf(provider, 'extra_content');
-  const call = { function: { name, arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
+  const call = { function: { name: acceptedName(name), arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
   return { type: 'tool-call', toolCallId: id, toolName: name, input: {}, providerOptions: { [OWN_FIELDS]: call } };
+}
+
+/** A model can ask for a tool by a name that no tool can have, and would not take its own message back with it. */
+function acceptedName(name: string): string {
+  const accepted = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, TOOL_NAME_CHARACTERS_MAX);
+  return accepted === '' ? '_' : accepted;
 }
 
 /** Most providers say `reasoning_content`, which is what the library writes; some say `reasoning`. */

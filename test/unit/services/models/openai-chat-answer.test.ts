@@ -1,0 +1,239 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ModelDelta, ModelOutcome } from '../../../../services/models/model-provider.ts';
+import { chatChunk, eventStream, type StreamAnswer, type StreamStep } from '../../../support/stream-server.ts';
+import { messageOf, ProviderStage } from './provider-stage.ts';
+
+const STREAMS_FOLDER = path.join(path.resolve(process.env['BRAIN_TEST_DATA'] ?? '../shared/data'), 'provider-streams', 'openai-chat');
+
+let stage = new ProviderStage();
+afterEach(async () => {
+  await stage.close();
+  stage = new ProviderStage();
+});
+
+describe('a whole answer', () => {
+  const chunks = [
+    chatChunk({ role: 'assistant', content: '' }),
+    chatChunk({ reasoning_content: 'A greeting: ' }),
+    chatChunk({ reasoning_content: '你好🦀é.' }),
+    chatChunk({ content: '你好' }),
+    chatChunk({ content: '🦀é' }),
+    chatChunk({ tool_calls: [{ index: 0, id: 'call_a', type: 'function', function: { name: 'say', arguments: '' } }] }),
+    chatChunk({ tool_calls: [{ index: 0, function: { arguments: '{ "text":"你好' } }] }),
+    chatChunk({ tool_calls: [{ index: 0, function: { arguments: '🦀é" }' } }] }),
+    chatChunk({}, 'tool_calls'),
+    { choices: [], usage: { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 0 } } },
+  ];
+  const whole: ModelOutcome = {
+    outcome: 'ended',
+    message: {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'A greeting: 你好🦀é.' },
+        { type: 'text', text: '你好🦀é' },
+        { type: 'tool_use', id: 'call_a', name: 'say', input: { text: '你好🦀é' }, input_text: '{ "text":"你好🦀é" }' },
+      ],
+    },
+    finish_reason: 'tool_calls',
+    usage: { input_tokens: 7, input_tokens_cache_read: 0, output_tokens: 3 },
+  };
+
+  it.each([1, 2, 3, 7, 64, undefined])('S-083: is the same, character by character, in writes of %s bytes', async (bytesPerWrite) => {
+    const step: StreamStep = { send: eventStream(chunks), ...(bytesPerWrite === undefined ? {} : { bytesPerWrite }) };
+    const { outcome, deltas } = await stage.call({ steps: [step] });
+
+    expect(outcome).toEqual(whole);
+    expect(joined(deltas)).toEqual({ reasoning: 'A greeting: 你好🦀é.', text: '你好🦀é', tool_input: '{ "text":"你好🦀é" }' });
+  });
+
+  it('puts a character together whose halves come in two pieces, and replaces a half that stays alone', async () => {
+    const halves = [
+      chatChunk({ content: 'a\ud83e' }),
+      chatChunk({ content: '\udd80b\ud83e' }),
+      chatChunk({ content: 'c\u0000d' }),
+      chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { name: 'say', arguments: '{"t":"\ud83e' } }] }),
+      chatChunk({ tool_calls: [{ index: 0, function: { arguments: '\udd80"}' } }] }),
+      chatChunk({}, 'tool_calls'),
+    ];
+
+    const { outcome, deltas } = await stage.call({ steps: [{ send: eventStream(halves) }] });
+
+    expect(messageOf(outcome).content).toEqual([
+      { type: 'text', text: 'a🦀b\ufffdcd' },
+      { type: 'tool_use', id: 'x', name: 'say', input: { t: '🦀' }, input_text: '{"t":"🦀"}' },
+    ]);
+    expect(joined(deltas)).toEqual({ text: 'a🦀b\ufffdcd', tool_input: '{"t":"🦀"}' });
+    expect(deltas.every((delta) => Object.values(delta).every((text) => text.isWellFormed()))).toBe(true);
+  });
+
+  it('keeps arguments that are no JSON as they are, without a value', async () => {
+    const cut = [
+      chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { name: 'add', arguments: '{"a":2,"b":' } }] }),
+      chatChunk({ tool_calls: [{ index: 1, id: 'y', function: { name: 'now', arguments: '' } }] }),
+      chatChunk({}, 'tool_calls'),
+    ];
+
+    const { outcome } = await stage.call({ steps: [{ send: eventStream(cut) }] });
+
+    expect(messageOf(outcome).content).toEqual([
+      { type: 'tool_use', id: 'x', name: 'add', input_text: '{"a":2,"b":' },
+      { type: 'tool_use', id: 'y', name: 'now', input: {}, input_text: '' },
+    ]);
+  });
+
+  it('keeps ids that repeat, and tells calls apart that share an index or have none', async () => {
+    const piece = (more: object, text: string) => ({ ...more, function: { name: 'add', arguments: text } });
+    const same = [
+      chatChunk({ tool_calls: [piece({ index: 0, id: 'x' }, '{"n":1}'), piece({ index: 1, id: 'x' }, '{"n":2}')] }),
+      chatChunk({}, 'tool_calls'),
+    ];
+    const shared = [
+      chatChunk({ tool_calls: [piece({ index: 0, id: 'x' }, '{"n":1}')] }),
+      chatChunk({ tool_calls: [piece({ index: 0, id: 'y' }, '{"n":'), { index: 0, id: 'y', function: { arguments: '2}' } }] }),
+      chatChunk({}, 'tool_calls'),
+    ];
+    const without = [chatChunk({ tool_calls: [piece({}, '{"n":1}'), piece({}, '{"n":2}')] }), chatChunk({}, 'stop')];
+
+    const callsOf = async (chunksOfCalls: readonly unknown[]) => {
+      const { outcome } = await stage.call({ steps: [{ send: eventStream(chunksOfCalls) }] });
+      return messageOf(outcome).content.map((block) => (block.type === 'tool_use' ? [block.id, block.input_text] : block));
+    };
+
+    expect(await callsOf(same)).toEqual([['x', '{"n":1}'], ['x', '{"n":2}']]);
+    expect(await callsOf(shared)).toEqual([['x', '{"n":1}'], ['y', '{"n":2}']]);
+    expect(await callsOf(without)).toEqual([['call_0', '{"n":1}'], ['call_1', '{"n":2}']]);
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+    ['tool_calls', 'tool_calls'],
+  ])('says %s where the provider does', async (raw, reason) => {
+    const { outcome } = await stage.call({ steps: [{ send: eventStream([chatChunk({ content: 'x' }), chatChunk({}, raw)]) }] });
+
+    expect(outcome).toMatchObject({ outcome: 'ended', finish_reason: reason });
+  });
+
+  it('S-083: leaves a counter out that the provider did not give, and keeps its zero', async () => {
+    const counted = async (usage: object | undefined) => {
+      const end = chatChunk({}, 'stop', usage === undefined ? {} : { usage });
+      const { outcome } = await stage.call({ steps: [{ send: eventStream([chatChunk({ content: 'x' }), end]) }] });
+      return outcome.outcome === 'ended' ? outcome.usage : 'no answer';
+    };
+
+    expect(await counted(undefined)).toBeUndefined();
+    expect(await counted({ total_tokens: 3 })).toBeUndefined();
+    expect(await counted({ prompt_tokens: 3 })).toEqual({ input_tokens: 3 });
+    expect(await counted({ completion_tokens: 0, completion_tokens_details: { reasoning_tokens: 0 } })).toEqual({
+      output_tokens: 0,
+      output_tokens_reasoning: 0,
+    });
+  });
+});
+
+describe('an answer that is not whole', () => {
+  const complete = eventStream([
+    chatChunk({ content: 'Hel' }),
+    chatChunk({ content: 'lo' }),
+    chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { name: 'add', arguments: '{"a":1}' } }] }),
+    chatChunk({}, 'tool_calls'),
+  ]);
+  const finishAt = complete.lastIndexOf('\n\n', complete.indexOf('[DONE]')) + 2;
+
+  it('S-037: is unknown, whole or not at all, wherever the stream breaks off, and is asked for once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: finishAt - 3 }),
+        fc.constantFrom('chunked', 'until_close'),
+        fc.constantFrom('complete', 'lost', 'reset', 'mid_chunk'),
+        async (length, framing, end) => {
+          const { outcome, requests } = await stage.call({ framing, steps: [{ send: complete.slice(0, length) }, { end }] });
+
+          expect(outcome.outcome).toBe('unknown');
+          expect(requests()).toBe(1);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ['a finish that nobody knows', [chatChunk({ content: 'x' }), chatChunk({}, 'tired')], 'incomplete_answer'],
+    ['no finish', [chatChunk({ content: 'x' })], 'incomplete_answer'],
+    ['no chunk at all', [], 'incomplete_answer'],
+    ['a chunk that is no JSON', [chatChunk({ content: 'x' }), '{"choices":[', chatChunk({}, 'stop')], 'malformed_stream'],
+    ['a chunk of another shape', [chatChunk({ content: 5 }), chatChunk({}, 'stop')], 'malformed_stream'],
+    ['a call without a name', [chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { arguments: '{}' } }] }), chatChunk({}, 'tool_calls')], null],
+    [
+      'a piece that belongs to no call',
+      [
+        chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { name: 'add', arguments: '{"a"' } }] }),
+        chatChunk({ tool_calls: [{ index: 0, id: 'z', function: { arguments: ':1}' } }] }),
+        chatChunk({}, 'tool_calls'),
+      ],
+      'malformed_stream',
+    ],
+  ])('is unknown with %s', async (_what, chunks, code) => {
+    const { outcome } = await stage.call({ steps: [{ send: eventStream(chunks) }] });
+
+    expect(outcome).toMatchObject({ outcome: 'unknown', ...(code === null ? {} : { code }) });
+  });
+
+  it('is failed where the provider says in the stream that it failed, and does not wait for more', async () => {
+    const never = new Promise(() => undefined);
+    const failing = (error: unknown): StreamAnswer => ({
+      steps: [{ send: `data: ${JSON.stringify(chatChunk({ content: 'x' }))}\n\ndata: ${JSON.stringify({ error })}\n\n` }, { hold: never }],
+    });
+
+    const { outcome } = await stage.call(failing({ message: 'overloaded', type: 'server_error' }));
+
+    expect(outcome).toEqual({ outcome: 'failed', code: 'provider_error', message: 'the model provider failed: overloaded' });
+    expect((await stage.call(failing('overloaded'))).outcome).toMatchObject({ outcome: 'failed', code: 'provider_error' });
+  });
+});
+
+describe.skipIf(!hasRecordings())('recorded streams (skipped where BRAIN_TEST_DATA names no folder that has them)', () => {
+  const recordings = hasRecordings() ? readdirSync(STREAMS_FOLDER).filter((name) => name.endsWith('.jsonl')) : [];
+
+  it.each(recordings)('%s comes out as what its chunks say, in writes of any size', async (name) => {
+    const chunks = readFileSync(path.join(STREAMS_FOLDER, name), 'utf8').split('\n').filter((line) => line !== '');
+    const deltas = chunks.map(parseDelta);
+    const text = deltas.map(({ content }) => content ?? '').join('');
+    const reasoning = deltas.map(({ reasoning_content }) => reasoning_content ?? '').join('');
+    const input = deltas.map(({ tool_calls }) => tool_calls?.[0]?.function?.arguments ?? '').join('');
+
+    for (const bytesPerWrite of [997, 100_000]) {
+      const { outcome } = await stage.call({ steps: [{ send: eventStream(chunks), bytesPerWrite }] });
+      const { content } = messageOf(outcome);
+
+      const textsOf = (type: 'text' | 'reasoning') => content.map((block) => (block.type === type ? block.text : '')).join('');
+      expect({ text: textsOf('text'), reasoning: textsOf('reasoning') }).toEqual({ text, reasoning });
+      expect(content.map((block) => (block.type === 'tool_use' ? block.input_text : '')).join('')).toBe(input);
+    }
+  });
+});
+
+function joined(deltas: readonly ModelDelta[]): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [kind, text] of deltas.flatMap((delta) => Object.entries(delta))) texts[kind] = (texts[kind] ?? '') + text;
+  return texts;
+}
+
+interface RecordedDelta {
+  readonly content?: string | null;
+  readonly reasoning_content?: string | null;
+  readonly tool_calls?: readonly { readonly function?: { readonly arguments?: string } }[];
+}
+
+function parseDelta(chunk: string): RecordedDelta {
+  const { choices } = JSON.parse(chunk) as { readonly choices: readonly { readonly delta?: RecordedDelta }[] };
+  return choices[0]?.delta ?? {};
+}
+
+function hasRecordings(): boolean {
+  return existsSync(STREAMS_FOLDER);
+}
