@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { flagOf, OPTIONS, shownFallback, type Options } from '../../../cli/option-table.ts';
+import { parseOptions } from '../../../cli/options.ts';
+
+const DEFAULTS: Options = {
+  listen: { host: '127.0.0.1', port: 8080 },
+  dataDirectory: 'brain-data',
+  apiKey: undefined,
+  openaiBaseUrl: undefined,
+  openaiApiKey: undefined,
+  toolsFile: undefined,
+  modelCallsMax: 128,
+  turnMsMax: 1_800_000,
+  toolMsMax: 600_000,
+  cancelMs: 10_000,
+  emittedBytesMax: 1_048_576,
+  bodyBytesMax: 8_388_608,
+  retain: null,
+  drainMs: null,
+  logLevel: 'info',
+};
+
+function optionsOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Options {
+  const parsed = parseOptions(argv, environment);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.options;
+}
+
+function refusalOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
+  const parsed = parseOptions(argv, environment);
+  if (parsed.ok) throw new Error('nothing was refused');
+  expect(parsed.exitCode).toBe(1);
+  expect(parsed.message).not.toMatch(/[\r\n]/);
+  return parsed.message;
+}
+
+describe('options', () => {
+  it('S-043, S-107: have the defaults of the documentation where nothing is given', () => {
+    expect(optionsOf([])).toEqual(DEFAULTS);
+  });
+
+  it('come from the environment', () => {
+    expect(
+      optionsOf([], {
+        BRAIN_LISTEN: '[::1]:0',
+        BRAIN_DATA_DIR: '/srv/a b',
+        BRAIN_API_KEY: 'k',
+        BRAIN_OPENAI_BASE_URL: 'http://127.0.0.1:1/v1/',
+        OPENAI_API_KEY: 'sk',
+        BRAIN_TOOLS_FILE: 'tools.mjs',
+        BRAIN_MAX_MODEL_CALLS: '1',
+        BRAIN_MAX_TURN_SECS: '2',
+        BRAIN_MAX_TOOL_SECS: '3',
+        BRAIN_CANCEL_SECS: '4',
+        BRAIN_MAX_EMITTED_BYTES: '5',
+        BRAIN_MAX_BODY_BYTES: '6',
+        BRAIN_SESSION_IDLE_TTL_SECS: '7',
+        BRAIN_DRAIN_SECS: '8',
+        BRAIN_LOG_LEVEL: 'debug',
+      }),
+    ).toEqual({
+      listen: { host: '::1', port: 0 },
+      dataDirectory: '/srv/a b',
+      apiKey: 'k',
+      openaiBaseUrl: 'http://127.0.0.1:1/v1/',
+      openaiApiKey: 'sk',
+      toolsFile: 'tools.mjs',
+      modelCallsMax: 1,
+      turnMsMax: 2000,
+      toolMsMax: 3000,
+      cancelMs: 4000,
+      emittedBytesMax: 5,
+      bodyBytesMax: 6,
+      retain: 7000,
+      drainMs: 8000,
+      logLevel: 'debug',
+    });
+  });
+
+  it('are flags in either form, and flags win', () => {
+    const environment = { BRAIN_DATA_DIR: 'environment', BRAIN_MAX_TURN_SECS: 'not looked at' };
+    expect(optionsOf(['--data-dir', 'flag', '--max-turn-secs=5'], environment)).toEqual({ ...DEFAULTS, dataDirectory: 'flag', turnMsMax: 5000 });
+    expect(optionsOf(['--data-dir=a=b']).dataDirectory).toBe('a=b');
+  });
+
+  it('S-108: take zero as zero: no bound for a turn, no end to a stay', () => {
+    const zeros = Object.fromEntries(
+      ['MAX_MODEL_CALLS', 'MAX_TURN_SECS', 'MAX_TOOL_SECS', 'DRAIN_SECS', 'SESSION_IDLE_TTL_SECS', 'CANCEL_SECS', 'MAX_EMITTED_BYTES'].map(
+        (name) => [`BRAIN_${name}`, '0'],
+      ),
+    );
+    expect(optionsOf([], zeros)).toEqual({
+      ...DEFAULTS,
+      modelCallsMax: null,
+      turnMsMax: null,
+      toolMsMax: null,
+      drainMs: null,
+      retain: 0,
+      cancelMs: 0,
+      emittedBytesMax: 0,
+    });
+  });
+
+  it('count an empty variable as unset, but an empty key as a mistake', () => {
+    expect(optionsOf([], { BRAIN_MAX_TURN_SECS: '', BRAIN_SESSION_IDLE_TTL_SECS: '', OPENAI_API_KEY: '' })).toEqual(DEFAULTS);
+    expect(refusalOf([], { BRAIN_API_KEY: '' })).toMatch(/^BRAIN_API_KEY is not usable: it must be printable ASCII/);
+  });
+
+  it.each([
+    ['BRAIN_LISTEN', '8080'],
+    ['BRAIN_LISTEN', 'localhost'],
+    ['BRAIN_LISTEN', '127.0.0.1:65536'],
+    ['BRAIN_LISTEN', '::1:80'],
+    ['BRAIN_LISTEN', 'http://127.0.0.1:80'],
+    ['BRAIN_OPENAI_BASE_URL', 'api.openai.com'],
+    ['BRAIN_OPENAI_BASE_URL', 'ftp://x'],
+    ['BRAIN_OPENAI_BASE_URL', 'https://user:pass@x/v1'],
+    ['BRAIN_OPENAI_BASE_URL', 'https://x/v1?key=1'],
+    ['BRAIN_MAX_MODEL_CALLS', '-1'],
+    ['BRAIN_MAX_MODEL_CALLS', '1e3'],
+    ['BRAIN_MAX_TURN_SECS', '1.5'],
+    ['BRAIN_MAX_TURN_SECS', '30s'],
+    ['BRAIN_MAX_TURN_SECS', ' 5'],
+    ['BRAIN_MAX_TOOL_SECS', '99999999999'],
+    ['BRAIN_CANCEL_SECS', 'NaN'],
+    ['BRAIN_MAX_EMITTED_BYTES', '1MiB'],
+    ['BRAIN_MAX_BODY_BYTES', '0'],
+    ['BRAIN_MAX_BODY_BYTES', '999999999999'],
+    ['BRAIN_SESSION_IDLE_TTL_SECS', 'never'],
+    ['BRAIN_DRAIN_SECS', '+1'],
+    ['BRAIN_LOG_LEVEL', 'INFO'],
+    ['BRAIN_LOG_LEVEL', 'a\nb'],
+  ])('stop the start where %s is %j, with one line that says what would be right', (variable, value) => {
+    const option = Object.values(OPTIONS).find((candidate) => candidate.variable === variable);
+    expect(refusalOf([], { [variable]: value })).toBe(`${variable} is ${JSON.stringify(value)}: it must be ${option?.takes ?? ''}`);
+    const flag = option === undefined ? null : flagOf(option);
+    expect(refusalOf([`${flag ?? ''}=${value}`])).toBe(`${flag ?? ''} is ${JSON.stringify(value)}: it must be ${option?.takes ?? ''}`);
+  });
+
+  it.each([
+    [['--nothing'], '"--nothing" is no option of this server; --help lists them'],
+    [['start'], '"start" is no option of this server; --help lists them'],
+    [['-x'], '"-x" is no option of this server; --help lists them'],
+    [['--'], '"--" is no option of this server; --help lists them'],
+    [['--data-dir'], '--data-dir needs a value: --data-dir VALUE or --data-dir=VALUE'],
+    [['--data-dir', '--log-level', 'info'], '--data-dir needs a value: --data-dir VALUE or --data-dir=VALUE'],
+    [['--data-dir='], '--data-dir is "": it must be the path of a directory'],
+    [['--data-dir', 'a', '--data-dir', 'b'], '--data-dir is given twice; give it once'],
+    [['--api-key', 'canary'], '--api-key is no option: a secret has no flag; set BRAIN_API_KEY in the environment'],
+    [['--openai-api-key=canary'], '--openai-api-key is no option: a secret has no flag; set OPENAI_API_KEY in the environment'],
+  ])('refuse the arguments %j', (argv, message) => {
+    expect(refusalOf(argv)).toBe(message);
+  });
+
+  it('show no secret that is not usable', () => {
+    expect(refusalOf([], { BRAIN_API_KEY: 'canary with spaces' })).not.toContain('canary');
+    expect(refusalOf([], { OPENAI_API_KEY: 'canary\n' })).not.toContain('canary');
+  });
+
+  it.each(['0.0.0.0:80', '[::]:80', '10.0.0.1:80', 'brain.example.com:80', '127.evil.com:80'])(
+    'refuse to listen at %s without a key, and listen there with one',
+    (listen) => {
+      expect(refusalOf(['--listen', listen])).toMatch(/without BRAIN_API_KEY it must be a loopback address/);
+      expect(optionsOf(['--listen', listen], { BRAIN_API_KEY: 'k' }).listen.port).toBe(80);
+    },
+  );
+
+  it.each(['localhost:80', '127.9.9.9:80', '[::1]:80'])('listen at %s without a key', (listen) => {
+    expect(optionsOf(['--listen', listen]).listen.port).toBe(80);
+  });
+
+  it('warn of a variable that looks like one of theirs and is not', () => {
+    const parsed = parseOptions([], { BRAIN_MAX_TURN_SEC: '5', BRAIN_LISTEN: '127.0.0.1:1', PATH: '/bin' });
+    expect(parsed).toMatchObject({ ok: true, warnings: ['BRAIN_MAX_TURN_SEC is no option of this server and is ignored; --help lists them'] });
+  });
+
+  it('explain themselves, whatever else is given', () => {
+    const parsed = parseOptions(['--nothing', '--help'], {});
+    expect(parsed).toMatchObject({ ok: false, exitCode: 0 });
+    for (const option of Object.values(OPTIONS)) expect(parsed).toMatchObject({ message: expect.stringContaining(option.variable) as string });
+  });
+
+  it('are what docs/configuration.md says', async () => {
+    const text = await readFile(path.resolve(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
+    const documented = text.split('\n').filter((line) => line.startsWith('| `'));
+    const expected = Object.values(OPTIONS).map((option) => {
+      const flag = flagOf(option);
+      return `| \`${option.variable}\` | ${flag === null ? '—' : `\`${flag}\``} | ${shownFallback(option)} | ${option.takes} | ${option.meaning} |`;
+    });
+    expect(documented).toEqual(expected);
+  });
+});
