@@ -3,7 +3,7 @@
  * say how it finished, or says it in no way that is known, is no message.
  */
 import { z } from 'zod';
-import type { Block, JsonObject } from '../../machines/messages.ts';
+import type { Block } from '../../machines/messages.ts';
 import type { FinishReason, Usage } from '../../machines/records.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
 import { MalformedStream, StreamedToolCalls } from './openai-chat-tool-calls.ts';
@@ -60,7 +60,6 @@ export class StreamedAnswer {
   readonly #calls = new StreamedToolCalls();
   #reasoningField: 'reasoning' | 'reasoning_content' = 'reasoning_content';
   #finish: FinishPart | null = null;
-  #isBroken = false;
 
   constructor(onDelta: (delta: ModelDelta) => void) {
     this.#onDelta = onDelta;
@@ -82,12 +81,10 @@ export class StreamedAnswer {
       case 'reasoning-delta':
         this.#takeText(part.delta);
         return;
-      // The provider's own errors were found in the chunk. Left are a chunk of a shape that the library does not know,
-      // and a stream without a finish, which the part after it tells of.
+      // The provider's own errors were found in the chunk. That a stream has no finish, the part after this one tells.
       case 'error':
-        if (isOfChunk(part.error)) throw new MalformedStream('a chunk that cannot be read', { cause: part.error });
-        this.#isBroken = true;
-        return;
+        if (isMissingFinish(part.error)) return;
+        throw new MalformedStream('a chunk that cannot be read', { cause: part.error });
       case 'finish':
         this.#finish = part;
         return;
@@ -100,7 +97,7 @@ export class StreamedAnswer {
   /** What the stream came to, once it is over. */
   outcome(): ModelOutcome {
     const usage = usageOf(this.#finish?.usage.raw);
-    const reason = this.#finish === null || this.#isBroken ? null : finishReasonOf(this.#finish);
+    const reason = this.#finish === null ? null : finishReasonOf(this.#finish);
     if (reason === null) {
       const message = 'the answer of the model did not say that it was complete';
       return { outcome: 'unknown', code: 'incomplete_answer', message, ...usage };
@@ -136,7 +133,7 @@ export class StreamedAnswer {
     const { text } = streamed;
     if (text === '') return [];
     if (type === 'text' || this.#reasoningField === 'reasoning_content') return [{ type, text }];
-    return [{ type, text, provider: { field: this.#reasoningField } satisfies JsonObject }];
+    return [{ type, text, provider: { field: this.#reasoningField } }];
   }
 }
 
@@ -178,8 +175,8 @@ function errorIn(raw: unknown): unknown {
   return typeof raw === 'object' && raw !== null && 'error' in raw ? (raw.error ?? null) : null;
 }
 
-function isOfChunk(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AI_TypeValidationError';
+function isMissingFinish(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AI_InvalidResponseDataError';
 }
 
 function messageOf(said: unknown): string {

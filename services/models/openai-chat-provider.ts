@@ -68,7 +68,7 @@ async function answerTo(request: ModelRequest, { options, sending, signal, answe
     ...(takesCompletionTokens(baseURL) ? { transformRequestBody: withCompletionTokens } : {}),
     fetch: async (input, init) => {
       sending.isSent = true;
-      return await options.fetch(input, { ...init, redirect: 'error' });
+      return await options.fetch(input, init);
     },
   });
   const { stream } = await library.chatModel(name).doStream(called);

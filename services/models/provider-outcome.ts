@@ -41,7 +41,7 @@ export interface CallFacts {
 export function outcomeOf(error: unknown, { isCancelled, isSent, apiKey }: CallFacts): NoAnswer {
   // First, since an aborted request looks like a lost connection.
   if (isCancelled) return CANCELLED;
-  if (error instanceof UnsupportedContent) return failed('unsupported_content', `the model cannot be sent ${error.message}`);
+  if (error instanceof UnsupportedContent) return failed('unsupported_content', `the model cannot be sent ${shortened(error.message, undefined)}`);
   if (!isSent) return failed('not_sent', 'the request to the model could not be made');
   if (error instanceof ProviderFailure) {
     return failed('provider_error', `the model provider failed: ${shortened(error.message, apiKey)}`);
@@ -51,6 +51,9 @@ export function outcomeOf(error: unknown, { isCancelled, isSent, apiKey }: CallF
   if (status !== null && status >= 400) return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(error, apiKey)}`);
   if (status !== null && status >= 300) return unknown(`http_${status}`, `the model provider answered ${status}`);
   const chain = causesOf(error);
+  if (chain.some(({ name }) => name === 'AI_InvalidResponseDataError')) {
+    return unknown('malformed_stream', 'the answer of the model is malformed');
+  }
   if (chain.some(({ message }) => message === 'unexpected redirect')) {
     return unknown('redirect_refused', 'the model provider redirects, which is not followed');
   }
