@@ -14,7 +14,8 @@ export type StreamStep =
   | { readonly end: 'complete' | 'lost' | 'reset' | 'mid_chunk' };
 
 export interface StreamAnswer {
-  readonly status?: number;
+  /** Null: not even a status. */
+  readonly status?: number | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** `until_close` has no other end than that of the connection. */
   readonly framing?: 'chunked' | 'until_close';
@@ -84,7 +85,7 @@ async function write(socket: Socket, { status = 200, headers = {}, framing = 'ch
   const frame = framing === 'chunked' ? { 'transfer-encoding': 'chunked' } : { connection: 'close' };
   const lines = Object.entries({ 'content-type': 'text/event-stream', ...headers, ...frame }).map(([name, value]) => `${name}: ${value}`);
   socket.setNoDelay(true);
-  socket.write(`HTTP/1.1 ${status} Scripted\r\n${lines.join('\r\n')}\r\n\r\n`);
+  if (status !== null) socket.write(`HTTP/1.1 ${status} Scripted\r\n${lines.join('\r\n')}\r\n\r\n`);
   for (const step of steps) {
     if ('hold' in step) {
       await step.hold;

@@ -44,8 +44,13 @@ describe('a call', () => {
     expect(target.requests).toEqual([]);
   });
 
-  it('S-034: is one request where the connection is reset before a byte of the answer', async () => {
-    const { outcome, requests } = await stage.call({ steps: [{ end: 'reset' }] });
+  it.each([
+    ['reset', null],
+    ['lost', null],
+    ['reset', 200],
+    ['lost', 200],
+  ] as const)('S-034: is one request where the connection is %s after a status of %s', async (end, status) => {
+    const { outcome, requests } = await stage.call({ status, steps: [{ end }] });
 
     expect(outcome).toMatchObject({ outcome: 'unknown', code: 'connection_lost' });
     expect(requests()).toBe(1);
