@@ -118,6 +118,9 @@ async function prepare(disk: Disk, path: string): Promise<void> {
     await replaceFile(disk, { directory: path, name: 'format', bytes: Buffer.from(DATA_FORMAT_MARK) });
   } else if (mark !== DATA_FORMAT_MARK) {
     throw new StorageError('data_directory_unusable', `data directory ${path} is of a format that this version does not know`);
+  } else {
+    // Whoever put it there may have died before it was durable, and a power cut would leave sessions without a mark.
+    await disk.syncDirectory(path);
   }
   await makeDirectory(disk, `${path}/sessions`);
   await makeDirectory(disk, `${path}/trash`);

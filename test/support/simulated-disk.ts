@@ -82,6 +82,8 @@ export class SimulatedDisk {
   bytesRead = 0;
   bytesWritten = 0;
   callCount = 0;
+  /** How many processes have died. */
+  deathCount = 0;
 
   readonly #root = new SimulatedDirectory();
   readonly #nodes: SimulatedNode[] = [this.#root];
@@ -97,7 +99,7 @@ export class SimulatedDisk {
   }
 
   kill(process: SimulatedProcess): void {
-    this.#processes.delete(process);
+    if (this.#processes.delete(process)) this.deathCount += 1;
     for (const [node, owner] of this.#locks) {
       if (owner === process) this.#locks.delete(node);
     }
