@@ -114,7 +114,7 @@ describe('a session, whatever is asked of it', () => {
         const variants = VARIANTS[type](state.context);
         const data = variants[choice % variants.length];
         const record = { sequence: state.lastSequence + 1, recorded_at: 0, type, state: 'none', data } as unknown as SessionRecord;
-        fc.pre(!isAccepted(state, record as NewRecord));
+        fc.pre(!isAccepted(state, record));
         const before = snapshotOf(state);
         const standing = state.state;
 
@@ -245,18 +245,11 @@ function codeOfRecordedCancel(records: readonly SessionRecord[], through: number
       ? [record.data.by]
       : [],
   );
-  switch (asked[0]) {
-    case undefined:
-      return 'interrupted_by_restart';
-    case 'caller':
-      return 'cancelled';
-    case 'close':
-      return 'closed';
-    case 'deadline':
-      return asked.includes('caller') ? 'cancelled' : 'turn_timeout';
-    case 'shutdown':
-      return asked.includes('caller') ? 'cancelled' : 'shutdown';
-  }
+  const [first] = asked;
+  if (first === undefined) return 'interrupted_by_restart';
+  if (first === 'close') return 'closed';
+  if (asked.includes('caller')) return 'cancelled';
+  return first === 'deadline' ? 'turn_timeout' : 'shutdown';
 }
 
 function isAccepted(state: SessionState, record: NewRecord): boolean {
