@@ -7,6 +7,7 @@
 import type { Rules } from '../machines/decide.ts';
 import type { Retain } from '../machines/records.ts';
 import type { SessionStore } from '../storage/journal.ts';
+import { AdmittedWork } from './admitted-work.ts';
 import { Catalog } from './catalog.ts';
 import { EventFeed } from './event-feed.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
@@ -49,6 +50,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   const sessionIds = await store.list();
   const catalog = new Catalog(sessionIds);
   const feed = new EventFeed();
+  const work = new AdmittedWork();
   const turns = new Turns({ ...parts, feed });
   const registry = new SessionRegistry({ store, catalog, feed, clock, log, rules, turns });
   let isDraining = false;
@@ -59,6 +61,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     feed,
     ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
     creation: parts,
+    work,
     isDraining: () => isDraining,
   });
 
@@ -81,15 +84,20 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     },
     async drain(boundMs) {
       isDraining = true;
+      let isBoundOver = false;
+      const cancelLeft = (): void => {
+        isBoundOver = true;
+        for (const sessionId of turns.sessionIds) cancelForShutdown(sessionId);
+      };
+      const endBound = boundMs === null ? () => undefined : clock.after(boundMs, cancelLeft);
       await filling;
-      const cancelBound =
-        boundMs === null
-          ? () => undefined
-          : clock.after(boundMs, () => {
-              for (const sessionId of turns.sessionIds) cancelForShutdown(sessionId);
-            });
-      while (turns.sessionIds.length > 0) await turns.whenNone();
-      cancelBound();
+      while (work.count > 0 || turns.sessionIds.length > 0) {
+        await work.whenNone();
+        // What was admitted before the bound may have started its turn only now.
+        if (isBoundOver) cancelLeft();
+        await turns.whenNone();
+      }
+      endBound();
       feed.close();
     },
     async close() {
@@ -97,6 +105,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
       isClosed = true;
       isDraining = true;
       await filling;
+      feed.close();
       await registry.close();
       await store.close();
     },

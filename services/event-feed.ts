@@ -87,16 +87,20 @@ class Topic {
   #tail: { readonly records: readonly SessionRecord[]; readonly bytes: number }[] = [];
   #tailBytes = 0;
 
+  wake(): void {
+    for (const watcher of this.watchers) watcher.changed();
+  }
+
   keep(records: readonly SessionRecord[], bytes: number): void {
     const expected = (this.#tail.at(-1)?.records.at(-1)?.sequence ?? 0) + 1;
-    if (records[0]?.sequence !== expected) this.#forget();
+    if (records[0]?.sequence !== expected) this.forget();
     this.#tail.push({ records, bytes });
     this.#tailBytes += bytes;
     while (this.#tailBytes > TAIL_BYTES_MAX) this.#tailBytes -= this.#tail.shift()?.bytes ?? 0;
   }
 
-  /** A tail with a gap would hide records from those it serves. */
-  #forget(): void {
+  /** A tail with a gap, or of an incarnation that is gone, would hide records from those it serves. */
+  forget(): void {
     this.#tail = [];
     this.#tailBytes = 0;
   }
@@ -118,7 +122,7 @@ export class EventFeed {
     const topic = this.#topics.get(sessionId);
     if (topic === undefined) return;
     topic.keep(records, payloadBytes);
-    for (const watcher of topic.watchers) watcher.changed();
+    topic.wake();
   }
 
   /** Shows a live event to whoever follows right now. `at`: the session's last sequence. */
@@ -127,10 +131,12 @@ export class EventFeed {
     for (const watcher of watchers) watcher.offer({ at, event });
   }
 
-  /** Makes followers look again: the session's actor is gone, and may have left something to recover. */
-  wake(sessionId: string): void {
-    const watchers = this.#topics.get(sessionId)?.watchers ?? [];
-    for (const watcher of watchers) watcher.changed();
+  /** Makes followers look into the journal again: the session's actor is gone, and may have left something to recover. */
+  lookAgain(sessionId: string): void {
+    const topic = this.#topics.get(sessionId);
+    if (topic === undefined) return;
+    topic.forget();
+    topic.wake();
   }
 
   /** The session is deleted: its followers end. */
@@ -138,13 +144,13 @@ export class EventFeed {
     const topic = this.#topics.get(sessionId);
     if (topic === undefined) return;
     topic.isGone = true;
-    for (const watcher of topic.watchers) watcher.changed();
+    topic.wake();
   }
 
   /** Nothing more is to come: each follower ends when it has caught up. */
   close(): void {
     this.#isClosing = true;
-    for (const sessionId of this.#topics.keys()) this.wake(sessionId);
+    for (const topic of this.#topics.values()) topic.wake();
   }
 
   /** Every record after a sequence, and then as they are committed, with live events between. */
@@ -175,6 +181,9 @@ export class EventFeed {
         if (this.#isClosing || journal.isOver()) return;
         await watcher.sinceVersion(version, signal);
       }
+    } catch (error) {
+      // Its journal went away under it: that is how a deleted session ends, and no error.
+      if (!topic.isGone) throw error;
     } finally {
       topic.watchers.delete(watcher);
       if (topic.watchers.size === 0 && this.#topics.get(sessionId) === topic) this.#topics.delete(sessionId);

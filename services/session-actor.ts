@@ -21,6 +21,10 @@ import type { Journal, StoredFrame } from '../storage/journal.ts';
 import type { Clock } from './ports.ts';
 import { decodeRecords, encodeRecord, payloadBytesOf, payloadOf, timed } from './record-codec.ts';
 
+// A reader holds a frame whole, for as long as it takes to send it on: what waits together is written in frames of about
+// this size, and only a single command's records may make a larger one.
+const BATCH_BYTES_MAX = 256 * 1024;
+
 export type Receipt =
   | { readonly kind: 'committed'; readonly records: readonly SessionRecord[] }
   | { readonly kind: 'nothing' }
@@ -60,8 +64,7 @@ export class SessionActor {
   readonly #mailbox: Waiting[] = [];
   #isWorking = false;
   #stoppedBy: { readonly error: unknown } | null = null;
-  /** False until the first commit of an actor whose session was left idle by a process that is gone. */
-  #wasResident: boolean;
+  #hasCommitted = false;
 
   constructor(parts: {
     readonly state: SessionState;
@@ -75,11 +78,20 @@ export class SessionActor {
     this.#clock = parts.clock;
     this.#rules = parts.rules;
     this.#reactions = parts.reactions;
-    this.#wasResident = false;
   }
 
   get isQuiet(): boolean {
     return !this.#isWorking && this.#mailbox.length === 0;
+  }
+
+  /** Whether it takes nothing any more. */
+  get isStopped(): boolean {
+    return this.#stoppedBy !== null;
+  }
+
+  /** False while all that is in the journal was recorded by others: a stay in idle that it tells of is over. */
+  get hasCommitted(): boolean {
+    return this.#hasCommitted;
   }
 
   /** The journal from a sequence on, as far as it is acknowledged. */
@@ -130,7 +142,7 @@ export class SessionActor {
     await this.#journal.append({ firstSequence: this.state.lastSequence + 1, recordCount: encoded.length, payload });
     const committed = decodeRecords(payload);
     for (const record of committed) this.state.apply(record);
-    this.#wasResident = true;
+    this.#hasCommitted = true;
     this.#reactions.committed(committed, payload.length);
     let at = 0;
     for (const one of taken) {
@@ -140,27 +152,30 @@ export class SessionActor {
     }
   }
 
-  /** Takes as many commands as fit into one frame and can be decided on a dry run. */
+  /** Takes as many commands as go into one frame and can be decided on a dry run. */
   #decideBatch(taken: Decided[]): readonly string[] {
     const encoded: string[] = [];
+    let bytes = 0;
     let { snapshot } = this.state;
     // A session's time never goes back, whatever the clock does.
     const recorded_at = Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at);
     for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
       if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
       const { transcript, keyValues } = this.state;
-      const wasResident = this.#wasResident || encoded.length > 0;
+      const wasResident = this.#hasCommitted || encoded.length > 0;
       const decision = this.#decideOne(next, { snapshot, transcript, keyValues, wasResident });
       if (decision === null) continue;
       if (decision.kind === 'records') {
         const added = decision.records.map((record) => encodeRecord(timed(record, recorded_at)));
-        if (payloadBytesOf(added) > FRAME_PAYLOAD_BYTES_MAX) {
+        const addedBytes = payloadBytesOf(added);
+        if (addedBytes > FRAME_PAYLOAD_BYTES_MAX) {
           this.#mailbox.shift();
           taken.push({ waiting: next, decision: { kind: 'refused', code: 'too_large', state: this.state.state } });
           continue;
         }
-        if (payloadBytesOf([...encoded, ...added]) > FRAME_PAYLOAD_BYTES_MAX) break;
+        if (encoded.length > 0 && bytes + addedBytes > BATCH_BYTES_MAX) break;
         encoded.push(...added);
+        bytes += addedBytes;
         ({ snapshot } = decision);
       }
       this.#mailbox.shift();

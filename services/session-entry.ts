@@ -8,7 +8,7 @@
  *   E3. While the entry closes (released, discarded, deleted) nothing is opened: who comes waits for the outcome and
  *       looks again.
  *   E4. A discarded incarnation is stopped first; its files are closed when its effects have settled, or their cleanup
- *       bound is over, and no call on them is under way.
+ *       bound is over, and no call on them is under way. A read that it fails under is the next one's to answer.
  */
 import type { Command } from '../machines/commands.ts';
 import type { Rules } from '../machines/decide.ts';
@@ -48,6 +48,7 @@ export class SessionEntry {
   #actor: SessionActor | null = null;
   #uses = 0;
   #closing: Promise<void> | null = null;
+  #isDiscarded = false;
   #whenUnused: (() => void) | null = null;
   /** Cancels the suspension that ends this stay in idle; null where none is due. */
   #suspension: (() => void) | null = null;
@@ -80,12 +81,21 @@ export class SessionEntry {
 
   /** Reads from the journal, without an actor. */
   async read<T>(work: (journal: Journal) => Promise<T>): Promise<T> {
-    return this.#use(async (opened) => work(opened.journal));
+    return this.#use((opened) => this.#reading(() => work(opened.journal)));
   }
 
   /** Reads the session's state, without an actor. */
   async readState<T>(work: (state: SessionState) => T): Promise<T> {
-    return this.#use(async (opened) => work((await this.#load(opened)).state));
+    return this.#use((opened) => this.#reading(async () => work((await this.#load(opened)).state)));
+  }
+
+  async #reading<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#isDiscarded && error instanceof StorageError) throw new ActorStopped('the session was discarded', { cause: error });
+      throw error;
+    }
   }
 
   async command(command: Command): Promise<Receipt> {
@@ -115,9 +125,12 @@ export class SessionEntry {
     return receipt;
   }
 
-  /** Gives the session's files up, for the end of this process. */
+  /** Gives the session's files up, for the end of this process. A turn that still runs is told, and not waited for. */
   async shutDown(): Promise<void> {
-    if (this.#closing === null) this.#closeQuietly(async (journal) => journal?.release());
+    if (this.#closing === null) {
+      this.#closeQuietly(async (journal) => journal?.release());
+      void this.#services.turns.discard(this.sessionId);
+    }
     await this.#closing;
   }
 
@@ -239,6 +252,8 @@ export class SessionEntry {
 
   #committed(actor: SessionActor, records: readonly SessionRecord[], payloadBytes: number): void {
     const { catalog, feed, turns } = this.#services;
+    // A commit that outlived its incarnation counts, but whoever opens the session next says so.
+    if (this.#actor !== actor) return;
     if (records.some((record) => record.state !== 'idle')) this.#endStay();
     catalog.set(this.sessionId, rowOf(actor.state));
     turns.committed(this.sessionId, actor, records, (error) => {
@@ -249,17 +264,16 @@ export class SessionEntry {
 
   /** Called whenever the actor has nothing to do: it is released where its state is one of rest. */
   async #rest(actor: SessionActor, checkpoints: Checkpoints): Promise<void> {
-    const { state } = actor;
     if (!isAtRest(actor)) return;
-    if (state.state === 'idle') {
-      this.#suspendLater(actor);
-      return;
+    if (isRetained(actor)) this.#suspendLater(actor);
+    const writing = checkpoints.writeIfDue(actor.state);
+    if (writing !== null) {
+      this.#uses += 1;
+      await writing.finally(() => this.#unuse());
     }
-    await checkpoints.writeIfDue(state);
-    // The write took its time: the actor may be at work again, or gone.
-    if (this.#actor === actor && actor.isQuiet && isAtRest(actor)) this.#dropActor();
+    // A write took its time: the actor may be at work again, or gone.
+    if (this.#actor === actor && actor.isQuiet && isAtRest(actor) && !isRetained(actor)) this.#dropActor();
   }
-
 
   #suspendLater(actor: SessionActor): void {
     const { retain } = actor.state.context;
@@ -288,14 +302,20 @@ export class SessionEntry {
     if (this.#actor !== actor) return;
     const { catalog, feed, log, turns } = this.#services;
     log.error('session_discarded', { session_id: this.sessionId, error: String(error) });
+    this.#isDiscarded = true;
     const settled = turns.discard(this.sessionId);
     catalog.unsettle(this.sessionId);
     this.#closeQuietly(async (journal) => {
       await settled;
       await journal?.release();
     });
-    feed.wake(this.sessionId);
+    feed.lookAgain(this.sessionId);
   }
+}
+
+/** A stay in idle is kept where it is this actor's: one that another process left behind is over. */
+function isRetained(actor: SessionActor): boolean {
+  return actor.state.state === 'idle' && actor.hasCommitted;
 }
 
 function isAtRest(actor: SessionActor): boolean {

@@ -34,11 +34,11 @@ export interface LoadedState {
 
 export async function loadState(store: SessionStore, journal: Journal, log: Log): Promise<LoadedState> {
   const saved = await readCheckpoint(store, journal, log);
-  const state = saved === null ? SessionState.empty() : SessionState.from(saved.checkpoint.state);
+  const state = saved?.state ?? SessionState.empty();
   for await (const frame of journal.read(state.lastSequence)) {
     for (const record of recordsAfter(frame, state.lastSequence)) applyFromJournal(state, record, journal.sessionId);
   }
-  const last = saved === null ? null : { bytes: saved.bytes, journalBytes: saved.checkpoint.journal_bytes };
+  const last = saved === null ? null : { bytes: saved.bytes, journalBytes: saved.journalBytes };
   return { state, checkpoints: new Checkpoints(store, journal, last) };
 }
 
@@ -58,7 +58,7 @@ async function readCheckpoint(
   store: SessionStore,
   journal: Journal,
   log: Log,
-): Promise<{ readonly checkpoint: Checkpoint; readonly bytes: number } | null> {
+): Promise<{ readonly state: SessionState; readonly bytes: number; readonly journalBytes: number } | null> {
   const payload = await store.readCheckpoint(journal.sessionId);
   if (payload === null) return null;
   const checkpoint = parseCheckpoint(payload);
@@ -67,14 +67,23 @@ async function readCheckpoint(
     log.warn('checkpoint_stale', { session_id: journal.sessionId, sequence: checkpoint.sequence });
     return null;
   }
-  return { checkpoint, bytes: payload.length };
+  try {
+    return { state: SessionState.from(checkpoint.state), bytes: payload.length, journalBytes: checkpoint.journal_bytes };
+  } catch (error) {
+    log.warn('checkpoint_unusable', { session_id: journal.sessionId, sequence: checkpoint.sequence, error: String(error) });
+    return null;
+  }
 }
 
 /** Null where it was written by another version, or is none. */
 function parseCheckpoint(payload: Uint8Array): Checkpoint | null {
-  const value: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
-  if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== STATE_VERSION) return null;
-  return value as Checkpoint;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
+    if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== STATE_VERSION) return null;
+    return value as Checkpoint;
+  } catch {
+    return null;
+  }
 }
 
 export class Checkpoints {
@@ -91,11 +100,11 @@ export class Checkpoints {
     this.#journalBytesThen = last?.journalBytes ?? 0;
   }
 
-  /** Writes a checkpoint of a state that covers all of the journal, if the journal has outgrown the last one. */
-  async writeIfDue(state: SessionState): Promise<void> {
+  /** Writes a checkpoint of a state that covers all of the journal. Null where the journal has not outgrown the last one. */
+  writeIfDue(state: SessionState): Promise<unknown> | null {
     const { lastFrame } = this.#journal;
     const growth = this.#journal.bytes - this.#journalBytesThen;
-    if (growth < this.#worthBytes || lastFrame === null || lastFrame.sequence !== state.lastSequence) return;
+    if (growth < this.#worthBytes || lastFrame === null || lastFrame.sequence !== state.lastSequence) return null;
     const checkpoint: Checkpoint = {
       version: STATE_VERSION,
       sequence: lastFrame.sequence,
@@ -105,8 +114,8 @@ export class Checkpoints {
     };
     const payload = Buffer.from(JSON.stringify(checkpoint), 'utf8');
     this.#worthBytes = Math.max(CHECKPOINT_JOURNAL_BYTES_MIN, payload.length);
-    if (growth < payload.length) return;
+    if (growth < payload.length) return null;
     this.#journalBytesThen = checkpoint.journal_bytes;
-    await this.#store.writeCheckpoint(this.#journal.sessionId, payload);
+    return this.#store.writeCheckpoint(this.#journal.sessionId, payload);
   }
 }

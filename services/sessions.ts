@@ -9,6 +9,7 @@ import { publicEventOf, type PublicEvent } from '../machines/projections/public-
 import { STATUS_OF_STATE, type ChartState, type SessionStatus } from '../machines/projections/status.ts';
 import type { Sequence, SessionCreated, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
+import type { AdmittedWork } from './admitted-work.ts';
 import type { Catalog, CatalogRow } from './catalog.ts';
 import { resolveCreation, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
@@ -39,6 +40,7 @@ export interface SessionsParts {
   readonly feed: EventFeed;
   readonly ids: SessionIds;
   readonly creation: CreateServices;
+  readonly work: AdmittedWork;
   isDraining(): boolean;
 }
 
@@ -54,7 +56,9 @@ export class Sessions implements SessionService {
       this.#admit();
       const created = resolveCreation(tenant, request, this.#parts.creation);
       const sessionId = this.#parts.ids.next();
-      accepted(await this.#parts.registry.create(sessionId, { kind: 'create', created, transcript: request.transcript ?? [] }));
+      const { registry, work } = this.#parts;
+      const transcript = request.transcript ?? [];
+      accepted(await work.run(() => registry.create(sessionId, { kind: 'create', created, transcript })));
       return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
     });
   }
@@ -71,9 +75,10 @@ export class Sessions implements SessionService {
       const sessions: (SessionView | DamagedSessionView)[] = [];
       let last = after;
       for (const sessionId of this.#parts.catalog.idsAfter(after)) {
-        if (sessions.length === limit) return { sessions, next_cursor: last };
         const listed = await this.#listed(tenant, sessionId);
         if (listed === null) continue;
+        // Only a session that this tenant has makes another page: there is nothing to learn from anybody else's.
+        if (sessions.length === limit) return { sessions, next_cursor: last };
         sessions.push(listed);
         last = sessionId;
       }
@@ -121,8 +126,10 @@ export class Sessions implements SessionService {
 
   async delete(tenant: string, sessionId: string): Promise<void> {
     return answering(async () => {
-      await this.#rowOf(tenant, sessionId);
-      accepted(await this.#parts.registry.delete(sessionId));
+      await this.#parts.work.run(async () => {
+        await this.#rowOf(tenant, sessionId);
+        accepted(await this.#parts.registry.delete(sessionId));
+      });
     });
   }
 
@@ -185,8 +192,10 @@ export class Sessions implements SessionService {
   }
 
   async #command(tenant: string, sessionId: string, command: Command): Promise<readonly SessionRecord[]> {
-    await this.#rowOf(tenant, sessionId);
-    return accepted(await this.#parts.registry.command(sessionId, command));
+    return this.#parts.work.run(async () => {
+      await this.#rowOf(tenant, sessionId);
+      return accepted(await this.#parts.registry.command(sessionId, command));
+    });
   }
 
   async #start(tenant: string, sessionId: string, command: Command): Promise<TurnReceipt> {
@@ -301,6 +310,7 @@ export class Sessions implements SessionService {
       }
       return { ...common, outcome: 'ended', ...(result === undefined ? {} : { result }) };
     }
+    if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server was shut down before the turn was over');
     throw notFound();
   }
 

@@ -17,7 +17,7 @@ import type { LoopRegistry } from './loops/loop-registry.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import type { Log } from './ports.ts';
-import { ActorStopped } from './session-actor.ts';
+import { ActorStopped, type Receipt } from './session-actor.ts';
 import { ToolCalls } from './tool-calls.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnScope } from './turn-scope.ts';
@@ -33,6 +33,7 @@ export interface RunnerServices {
 
 /** What stands for the answer of a loop that did not stop within the bound. */
 const NOT_STOPPED: TurnResult = { kind: 'failed', code: 'loop_error', message: 'the agent loop did not stop in time' };
+const TOO_LARGE: TurnEnding = { kind: 'failed', code: 'loop_error', message: "the agent loop's result is too large to be recorded" };
 
 export class TurnRunner {
   readonly #scope: TurnScope;
@@ -48,7 +49,7 @@ export class TurnRunner {
     try {
       await this.#finish(await this.#activate());
     } catch (error) {
-      if (isDiscarded(error)) return;
+      if (this.#scope.actor.isStopped) return;
       this.#services.log.error('turn_failed', { session_id: this.#scope.sessionId, error: String(error) });
       await this.#finish({ kind: 'failed', code: 'internal', message: 'the server failed in this turn; its log says why' });
     } finally {
@@ -77,10 +78,12 @@ export class TurnRunner {
     const registered = this.#services.loops.find(agentloop);
     if (registered === null) return { kind: 'failed', code: 'loop_error', message: `this server has no agent loop ${agentloop} any more` };
     const endWallTime = this.#startWallTime();
-    const running = scope.track(this.#runLoop(registered.loop, started.sequence));
-    const result = await scope.withinBound(running, NOT_STOPPED);
-    endWallTime();
-    return endingOf(result);
+    try {
+      const running = scope.track(this.#runLoop(registered.loop, started.sequence));
+      return endingOf(await scope.withinBound(running, NOT_STOPPED));
+    } finally {
+      endWallTime();
+    }
   }
 
   #startWallTime(): () => void {
@@ -97,7 +100,7 @@ export class TurnRunner {
     try {
       return await loop.turn(this.#input(), this.#host(activation));
     } catch (error) {
-      if (isDiscarded(error)) throw error;
+      if (error instanceof ActorStopped || error instanceof StorageError) throw error;
       return { kind: 'failed', code: 'loop_error', message: error instanceof Error ? error.message : String(error) };
     }
   }
@@ -129,12 +132,13 @@ export class TurnRunner {
     scope.stop();
     await scope.settled();
     const failed: TurnEnding | null = scope.failure === null ? null : { kind: 'failed', ...scope.failure };
-    await scope.submit({
-      kind: 'close_turn',
-      message_sequence: scope.messageSequence,
-      ending: failed ?? ending,
-      open: 'cancelled',
-    });
+    const receipt = await this.#close(failed ?? ending);
+    if (receipt.kind === 'refused' && receipt.code === 'too_large') await this.#close(TOO_LARGE);
+  }
+
+  #close(ending: TurnEnding): Promise<Receipt> {
+    const { messageSequence: message_sequence } = this.#scope;
+    return this.#scope.submit({ kind: 'close_turn', message_sequence, ending, open: 'cancelled' });
   }
 }
 
@@ -151,9 +155,4 @@ function endingOf(result: TurnResult): TurnEnding {
 /** Its cancel was recorded before its loop could start: that decides how the turn is closed. */
 function stoppedBefore(): TurnEnding {
   return { kind: 'failed', code: 'internal', message: 'the turn was stopped before its agent loop started' };
-}
-
-/** The journal or the actor is gone under the turn: whoever opens the session next recovers it. */
-function isDiscarded(error: unknown): boolean {
-  return error instanceof ActorStopped || error instanceof StorageError;
 }
