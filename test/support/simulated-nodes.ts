@@ -32,7 +32,7 @@ export class SimulatedFile {
   }
 
   replace(bytes: Uint8Array): void {
-    this.#cache = bytes.slice();
+    this.#cache = Uint8Array.from(bytes);
     this.#size = bytes.length;
     this.flushAll();
   }

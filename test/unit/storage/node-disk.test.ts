@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NodeDisk } from '../../../storage/node-disk.ts';
+import { codeOf, textOf } from '../../support/frames.ts';
+
+const disk = new NodeDisk();
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'brain-disk-'));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+describe('the real disk', () => {
+  it('writes and reads at positions, tells lengths, and cuts', async () => {
+    const path = join(root, 'file');
+    const file = await disk.open(path, 'create');
+    expect(await file.write(Buffer.from('hello world'), 0)).toBe(11);
+    expect(await file.write(Buffer.from('W'), 6)).toBe(1);
+    await file.sync();
+    const buffer = new Uint8Array(20);
+
+    expect(await file.read(buffer, 6)).toBe(5);
+    expect(textOf(buffer.subarray(0, 5))).toBe('World');
+    expect(await file.read(buffer, 11)).toBe(0);
+    expect(await file.size()).toBe(11);
+    await file.truncate(5);
+    expect(await file.size()).toBe(5);
+    await file.close();
+    expect(await readFile(path, 'utf8')).toBe('hello');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it('opens as it is asked to, and says with a code what it cannot', async () => {
+    const path = join(root, 'file');
+    expect(await codeOf(disk.open(path, 'read'))).toBe('ENOENT');
+    expect(await codeOf(disk.open(path, 'write'))).toBe('ENOENT');
+    await (await disk.open(path, 'create')).close();
+    expect(await codeOf(disk.open(path, 'create'))).toBe('EEXIST');
+
+    const reader = await disk.open(path, 'read');
+    expect(await codeOf(reader.write(Buffer.from('x'), 0))).toBe('EBADF');
+    await reader.close();
+    const writer = await disk.open(path, 'write');
+    await writer.write(Buffer.from('x'), 0);
+    await writer.close();
+    expect(await readFile(path, 'utf8')).toBe('x');
+  });
+
+  it('makes, lists, renames, flushes and removes directories', async () => {
+    const path = join(root, 'a');
+    await disk.makeDirectory(path);
+    expect(await codeOf(disk.makeDirectory(path))).toBe('EEXIST');
+    await (await disk.open(join(path, 'file'), 'create')).close();
+    await disk.syncDirectory(path);
+    expect(await disk.list(path)).toEqual(['file']);
+    expect(await codeOf(disk.list(join(root, 'none')))).toBe('ENOENT');
+    expect(await codeOf(disk.syncDirectory(join(root, 'none')))).toBe('ENOENT');
+
+    await disk.rename(path, join(root, 'b'));
+    await disk.makeDirectory(path);
+    await (await disk.open(join(path, 'other'), 'create')).close();
+    expect(await codeOf(disk.rename(path, join(root, 'b')))).toBe('ENOTEMPTY');
+    expect(await codeOf(disk.rename(join(root, 'none'), path))).toBe('ENOENT');
+
+    await disk.remove(join(root, 'b'));
+    await disk.remove(join(root, 'b'));
+    expect(await disk.list(root)).toEqual(['a']);
+  });
+
+  it('locks a file for one holder until it is released', async () => {
+    const path = join(root, 'lock');
+    const lock = await disk.lock(path);
+    expect(lock).not.toBeNull();
+    expect(await disk.lock(path)).toBeNull();
+
+    await lock?.release();
+
+    const again = await disk.lock(path);
+    expect(again).not.toBeNull();
+    await again?.release();
+  });
+});
