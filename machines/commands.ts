@@ -22,6 +22,8 @@ export type SessionCommand =
   | { readonly kind: 'end'; readonly mode: EndMode }
   | { readonly kind: 'resume' }
   | { readonly kind: 'delete' }
+  /** Null takes a name away. What stays as it was is no change. */
+  | { readonly kind: 'change_metadata'; readonly changes: Readonly<Record<string, string | null>> }
   | { readonly kind: 'suspend' };
 
 interface OfTurn {
@@ -84,5 +86,5 @@ export type Command = SessionCommand | TurnCommand;
  * when everything before it is committed, since a dry run carries the chart and no contents.
  */
 export function isDecidedOnContents(command: Command): boolean {
-  return command.kind === 'start_model_call' || command.kind === 'set_transcript' || command.kind === 'delete_kv';
+  return command.kind === 'change_metadata' || command.kind === 'start_model_call' || command.kind === 'set_transcript' || command.kind === 'delete_kv';
 }

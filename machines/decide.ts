@@ -6,6 +6,8 @@ import { assertNever } from './assert-never.ts';
 import { closeTurn, endSession } from './close-turn.ts';
 import type { Command, SessionCommand, TurnCommand } from './commands.ts';
 import { Draft, RefusedByChart, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
+import type { KeyedRequest, Metadata } from './records.ts';
+import { sameValue } from './value-equality.ts';
 import type { KeyValues } from './projections/key-values.ts';
 import type { ChartState } from './projections/status.ts';
 import type { Transcript } from './projections/transcript.ts';
@@ -18,6 +20,7 @@ export type RefusalCode =
   | 'not_resumable'
   | 'must_end'
   | 'queue_full'
+  | 'metadata_full'
   | 'turn_cancelled'
   | 'turn_over';
 
@@ -37,13 +40,21 @@ export interface Standing {
   readonly snapshot: SessionSnapshot;
   readonly transcript: Transcript;
   readonly keyValues: KeyValues;
+  readonly metadata: Metadata;
   /** False where no actor was in memory before this command: an idle session then says first that it was suspended. */
   readonly wasResident: boolean;
 }
 
+// Metadata is a handful of labels to find sessions by, and every list answer carries it.
+export const METADATA_PAIRS_MAX = 32;
+
 const NOTHING: Decision = { kind: 'nothing' };
 
-export function decide(standing: Standing, command: Command, rules: Rules): Decision {
+/**
+ * `request`: the keyed request that the command is. It is written into the first record that it causes; where it causes
+ * none, into one that says that it was answered.
+ */
+export function decide(standing: Standing, command: Command, rules: Rules, request?: KeyedRequest): Decision {
   const draft = new Draft(standing.snapshot);
   if (!standing.wasResident && draft.state === 'idle') draft.add('session_suspended', {});
   const before = draft.records.length;
@@ -51,7 +62,7 @@ export function decide(standing: Standing, command: Command, rules: Rules): Deci
     const refusal =
       'message_sequence' in command
         ? decideForTurn(draft, standing, command)
-        : decideForSession(draft, command, rules);
+        : decideForSession(draft, command, standing, rules);
     if (refusal !== null) return { kind: 'refused', code: refusal, state: draft.state };
   } catch (error) {
     // A turn's command can come late: its effect was closed, or the turn is being stopped. The chart's no is then the
@@ -59,11 +70,14 @@ export function decide(standing: Standing, command: Command, rules: Rules): Deci
     if (error instanceof RefusedByChart && 'message_sequence' in command) return refusedForTurn(draft);
     throw error;
   }
-  if (draft.records.length === before) return NOTHING;
-  return { kind: 'records', records: draft.records, snapshot: draft.snapshot };
+  if (draft.records.length === before && request === undefined) return NOTHING;
+  if (draft.records.length === before) draft.add('request_answered', {});
+  const records =
+    request === undefined ? draft.records : draft.records.map((record, index) => (index === before ? { ...record, request } : record));
+  return { kind: 'records', records, snapshot: draft.snapshot };
 }
 
-function decideForSession(draft: Draft, command: SessionCommand, rules: Rules): RefusalCode | null {
+function decideForSession(draft: Draft, command: SessionCommand, standing: Standing, rules: Rules): RefusalCode | null {
   switch (command.kind) {
     case 'create': {
       draft.add('session_created', command.created);
@@ -83,6 +97,8 @@ function decideForSession(draft: Draft, command: SessionCommand, rules: Rules): 
       if (!draft.accepts('session_delete_requested', {})) return 'must_end';
       draft.add('session_delete_requested', {});
       return null;
+    case 'change_metadata':
+      return decideMetadata(draft, command, standing);
     case 'suspend':
       if (draft.accepts('session_suspended', {})) draft.add('session_suspended', {});
       return null;
@@ -166,6 +182,20 @@ function decideResume(draft: Draft): RefusalCode | null {
   const checkpoint_sequence = draft.context.checkpoint?.sequence ?? 0;
   if (!draft.accepts('session_resumed', { checkpoint_sequence })) return 'not_resumable';
   draft.add('session_resumed', { checkpoint_sequence });
+  return null;
+}
+
+function decideMetadata(
+  draft: Draft,
+  { changes }: SessionCommand & { kind: 'change_metadata' },
+  standing: Standing,
+): RefusalCode | null {
+  const changed = Object.entries({ ...standing.metadata, ...changes }).filter(([, value]) => value !== null);
+  const metadata = Object.fromEntries(changed) as Metadata;
+  if (sameValue(metadata, standing.metadata)) return null;
+  if (changed.length > METADATA_PAIRS_MAX) return 'metadata_full';
+  if (!draft.accepts('session_metadata_changed', { metadata })) return 'session_ended';
+  draft.add('session_metadata_changed', { metadata });
   return null;
 }
 

@@ -7,15 +7,18 @@ import type { JsonValue } from './messages.ts';
 /** Deeper values are refused: every later reader would have to walk them. */
 export const PLAIN_DATA_DEPTH_MAX = 64;
 
+/** What a message and its request add around the values in it. */
+export const MESSAGE_DEPTH_MAX = PLAIN_DATA_DEPTH_MAX + 8;
+
 export type PlainData = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly reason: string };
 
 /**
  * A value as plain data: a lone surrogate becomes U+FFFD and NUL is left out, undefined becomes null (or an absent
  * property), and what JSON cannot say is refused with a reason.
  */
-export function plainData(value: unknown): PlainData {
+export function plainData(value: unknown, depthMax = PLAIN_DATA_DEPTH_MAX): PlainData {
   try {
-    return { ok: true, value: plain(value, 0) };
+    return { ok: true, value: plain(value, depthMax) };
   } catch (error) {
     if (error instanceof NotPlain) return { ok: false, reason: error.message };
     throw error;
@@ -29,8 +32,8 @@ export function plainText(text: string): string {
 
 class NotPlain extends Error {}
 
-function plain(value: unknown, depth: number): JsonValue {
-  if (depth > PLAIN_DATA_DEPTH_MAX) throw new NotPlain(`it is nested deeper than ${PLAIN_DATA_DEPTH_MAX} levels`);
+function plain(value: unknown, depthLeft: number): JsonValue {
+  if (depthLeft < 0) throw new NotPlain('it is nested too deeply');
   switch (typeof value) {
     case 'string':
       return plainText(value);
@@ -44,21 +47,21 @@ function plain(value: unknown, depth: number): JsonValue {
     case 'object':
       if (value === null) return null;
       // Not `map`, which keeps the holes of an array: they are read back as null.
-      if (Array.isArray(value)) return Array.from(value, (item: unknown) => plain(item, depth + 1));
-      return plainObject(value, depth);
+      if (Array.isArray(value)) return Array.from(value, (item: unknown) => plain(item, depthLeft - 1));
+      return plainObject(value, depthLeft);
     default:
       throw new NotPlain(`a ${typeof value} is no JSON value`);
   }
 }
 
-function plainObject(value: object, depth: number): JsonValue {
+function plainObject(value: object, depthLeft: number): JsonValue {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1);
+    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depthLeft - 1);
     throw new NotPlain('only plain objects and arrays are JSON values');
   }
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
   // A null prototype would make `__proto__` an ordinary key, and equal values unequal to some readers: fromEntries
   // defines own properties and has neither fault.
-  return Object.fromEntries(entries.map(([key, item]) => [plainText(key), plain(item, depth + 1)]));
+  return Object.fromEntries(entries.map(([key, item]) => [plainText(key), plain(item, depthLeft - 1)]));
 }

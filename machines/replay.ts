@@ -10,6 +10,7 @@
 import { createActor, type Actor } from 'xstate';
 import { DroppedTurns, type DroppedTurnsSnapshot } from './projections/dropped-turns.ts';
 import { KeyValues, type KeyValuesSnapshot } from './projections/key-values.ts';
+import { KeyedRequests, type KeyedRequestsSnapshot } from './projections/keyed-requests.ts';
 import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
 import type { ChartState } from './projections/status.ts';
 import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts';
@@ -45,6 +46,7 @@ export interface StateSnapshot {
   readonly transcript: TranscriptSnapshot;
   readonly key_values: KeyValuesSnapshot;
   readonly dropped: DroppedTurnsSnapshot;
+  readonly requests: KeyedRequestsSnapshot;
   readonly facts: SessionFacts;
 }
 
@@ -53,6 +55,7 @@ interface Parts {
   readonly transcript: Transcript;
   readonly keyValues: KeyValues;
   readonly dropped: DroppedTurns;
+  readonly requests: KeyedRequests;
   readonly facts: SessionFacts | null;
 }
 
@@ -61,6 +64,7 @@ export class SessionState {
   readonly transcript: Transcript;
   readonly keyValues: KeyValues;
   readonly dropped: DroppedTurns;
+  readonly requests: KeyedRequests;
   #facts: SessionFacts | null;
   /** What the chart threw. Without an observer, XState would throw it from a timer. */
   #thrown: { readonly error: unknown } | null = null;
@@ -69,6 +73,7 @@ export class SessionState {
     this.transcript = parts.transcript;
     this.keyValues = parts.keyValues;
     this.dropped = parts.dropped;
+    this.requests = parts.requests;
     this.#facts = parts.facts;
     this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
     this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
@@ -82,6 +87,7 @@ export class SessionState {
       transcript: new Transcript(),
       keyValues: new KeyValues(),
       dropped: new DroppedTurns(),
+      requests: new KeyedRequests(),
       facts: null,
     });
   }
@@ -95,6 +101,7 @@ export class SessionState {
       transcript: Transcript.from(saved.transcript),
       keyValues: KeyValues.from(saved.key_values),
       dropped: DroppedTurns.from(saved.dropped),
+      requests: KeyedRequests.from(saved.requests),
       facts: saved.facts,
     });
   }
@@ -141,6 +148,7 @@ export class SessionState {
       transcript: this.transcript.snapshot(),
       key_values: this.keyValues.snapshot(),
       dropped: this.dropped.snapshot(),
+      requests: this.requests.snapshot(),
       facts: this.facts,
     };
   }
@@ -160,6 +168,7 @@ export class SessionState {
     this.transcript.apply(record);
     this.keyValues.apply(record);
     this.dropped.apply(record);
+    this.requests.apply(record);
     this.#facts = factsAfter(this.#facts, record);
   }
 }

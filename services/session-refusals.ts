@@ -1,5 +1,5 @@
 /** What a client hears where the session, its journal or the disk says no. */
-import type { RefusalCode } from '../machines/decide.ts';
+import { METADATA_PAIRS_MAX, type RefusalCode } from '../machines/decide.ts';
 import { ReplayError } from '../machines/replay.ts';
 import { StorageError, type StorageErrorCode } from '../storage/journal.ts';
 import { ServiceError, type ServiceErrorCode } from './errors.ts';
@@ -15,6 +15,7 @@ const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
   not_resumable: 'only an interrupted or failed session can be resumed',
   must_end: 'only an ended or failed session can be deleted; end it first',
   queue_full: 'as many messages wait as may; send again when a turn is over',
+  metadata_full: `metadata has ${METADATA_PAIRS_MAX} names at most, those that it has already included`,
   too_large: 'this is too large to be recorded',
 };
 
@@ -24,6 +25,7 @@ export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed'
   if (receipt.kind === 'nothing') return [];
   const { code } = receipt;
   if (code === 'turn_cancelled' || code === 'turn_over') throw new Error(`a session's command was answered with ${code}`);
+  if (code === 'metadata_full') throw new ServiceError('invalid_request', MESSAGE_OF_REFUSAL[code], { details: { field: '/metadata' } });
   throw new ServiceError(code, MESSAGE_OF_REFUSAL[code]);
 }
 

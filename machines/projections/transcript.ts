@@ -64,6 +64,11 @@ export class Transcript {
     return this.#messages.slice();
   }
 
+  /** The message that a record holds. Throws where it holds none that can still be referred to. */
+  messageOf(sequence: Sequence): Message {
+    return this.#resolve({ sequences: [sequence] });
+  }
+
   apply(record: SessionRecord): void {
     switch (record.type) {
       case 'message_queued':

@@ -7,7 +7,7 @@ import { decide, type Decision, type Rules } from '../../machines/decide.ts';
 import { Draft, type DecidedRecord } from '../../machines/dry-run.ts';
 import { recover } from '../../machines/recover.ts';
 import { SessionState, type StateSnapshot } from '../../machines/replay.ts';
-import type { RecordData, RecordType, Sequence, SessionCreated, SessionRecord } from '../../machines/records.ts';
+import type { KeyedRequest, RecordData, RecordType, Sequence, SessionCreated, SessionRecord } from '../../machines/records.ts';
 
 export const CREATED: SessionCreated = {
   tenant: 'local',
@@ -50,10 +50,14 @@ export class Story {
     return sequence;
   }
 
-  command(command: Command, options: { readonly wasResident?: boolean; readonly rules?: Rules } = {}): Decision {
+  command(
+    command: Command,
+    options: { readonly wasResident?: boolean; readonly rules?: Rules; readonly request?: KeyedRequest } = {},
+  ): Decision {
     const { snapshot, transcript, keyValues } = this.state;
-    const standing = { snapshot, transcript, keyValues, wasResident: options.wasResident ?? true };
-    const decision = decide(standing, command, options.rules ?? RULES);
+    const metadata = this.state.lastSequence === 0 ? {} : this.state.facts.metadata;
+    const standing = { snapshot, transcript, keyValues, metadata, wasResident: options.wasResident ?? true };
+    const decision = decide(standing, command, options.rules ?? RULES, options.request);
     if (decision.kind === 'records') this.#commit(decision.records);
     return decision;
   }

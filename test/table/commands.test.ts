@@ -27,6 +27,7 @@ type Row = readonly [
 type SessionRows = Exclude<SessionCommand['kind'], 'send' | 'end'> | 'send sync' | 'send async' | 'send queue' | 'end wait' | 'end interrupt';
 type TurnRows = TurnCommand['kind'];
 
+const METADATA = 'session_metadata_changed';
 const GONE = 'session_ending session_ended';
 const STARTED = 'message_queued turn_started';
 
@@ -40,6 +41,7 @@ const SESSION_ROWS: Readonly<Record<SessionRows, Row>> = {
   'end interrupt': ['nothing', 'session_end_requested', GONE, GONE, 'session_end_requested turn_cancel_requested', 'session_end_requested', GONE, GONE, GONE, 'nothing', 'nothing'],
   resume: ['not_resumable', 'not_resumable', 'nothing', 'nothing', 'not_resumable', 'not_resumable', 'session_resumed', 'session_resumed', 'not_resumable', 'not_resumable', 'not_resumable'],
   delete: ['must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'session_delete_requested', 'session_delete_requested', 'must_end', 'session_delete_requested'],
+  change_metadata: ['session_ended', METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, 'session_ended'],
   suspend: ['nothing', 'nothing', 'session_suspended', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
 };
 
@@ -138,6 +140,7 @@ const SESSION_COMMANDS: Readonly<Record<SessionRows, SessionCommand>> = {
   'end interrupt': { kind: 'end', mode: 'interrupt' },
   resume: { kind: 'resume' },
   delete: { kind: 'delete' },
+  change_metadata: { kind: 'change_metadata', changes: { team: 'blue' } },
   suspend: { kind: 'suspend' },
 };
 
