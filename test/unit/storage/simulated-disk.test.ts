@@ -37,9 +37,11 @@ describe('a kill', () => {
     await file.write(Buffer.from('text'), 0);
     disk.kill(process);
     let isAnswered = false;
-    for (const call of [file.size(), file.close(), process.list('/'), process.open('/a', 'read')]) {
-      void call.then(() => (isAnswered = true));
-    }
+    const calls = [file.size(), file.close(), process.list('/'), process.open('/a', 'read')];
+    const answered = Promise.race(calls).then(() => {
+      isAnswered = true;
+    });
+    await Promise.race([answered, process.died]);
 
     expect(await disk.boot().list('/')).toEqual(['a']);
     expect([textAt('/a'), isAnswered]).toEqual(['text', false]);
@@ -63,8 +65,8 @@ describe('a kill', () => {
       process = disk.boot();
       const file = await process.open('/a', 'create');
       disk.plan = () => ({ dies });
-      void file.write(Buffer.from('text'), 0);
-      await process.died;
+      await Promise.race([file.write(Buffer.from('text'), 0), process.died]);
+      expect(process.hasEnded).toBe(true);
       expect(textAt('/a')).toBe(text);
     }
   });
