@@ -162,8 +162,9 @@ export class SessionActor {
     for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
       if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
       const { transcript, keyValues } = this.state;
+      const metadata = this.state.lastSequence === 0 ? {} : this.state.facts.metadata;
       const wasResident = this.#hasCommitted || encoded.length > 0;
-      const decision = this.#decideOne(next, { snapshot, transcript, keyValues, wasResident });
+      const decision = this.#decideOne(next, { snapshot, transcript, keyValues, metadata, wasResident });
       if (decision === null) continue;
       if (decision.kind === 'records') {
         const added = decision.records.map((record) => encodeRecord(timed(record, recorded_at)));
