@@ -9,6 +9,8 @@ import { journalBytes } from '../support/journal-size.ts';
 import { Stage } from '../support/stage.ts';
 
 const airline = readAirline();
+/** All of them are in the middle of a turn when the server is killed. */
+const CONVERSATIONS_PER_KILL = 10;
 const FAREWELL: Turn = { input: 'Thank you, that is all.', steps: [{ text: 'Goodbye!', toolCalls: [] }] };
 
 describe.skipIf(airline === null)('the recorded conversations', () => {
@@ -40,28 +42,37 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
   });
 
   it('S-138, S-139, S-143: go on after a kill in the middle of each, with nothing lost and nothing sent twice', async () => {
-    for (const [index, conversation] of conversations.entries()) {
-      const { hang, before, after } = plan(conversation, index);
-      const id = await begin(conversation, hang);
-      for (const turn of before) await play(conversation, id, turn);
+    const plans = conversations.map((conversation, index) => plan(conversation, index));
+    for (let first = 0; first < plans.length; first += CONVERSATIONS_PER_KILL) {
+      const killed = plans.slice(first, first + CONVERSATIONS_PER_KILL);
+      const ids = await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before }) => {
+        const id = await begin(conversation, hang);
+        for (const turn of before) await play(conversation, id, turn);
+        player.turn(conversation, hang.turn);
+        await stage.api.submit(id, hang.turn.input);
+        return id;
+      });
+      await player.hanging.at(first + killed.length - 1);
+      const asked = stage.model.calls.all.length;
 
-      player.turn(conversation, hang.turn);
-      await stage.api.submit(id, hang.turn.input);
-      await player.hanging.at(index);
       await stage.server.killAndStart();
 
-      expect((await stage.api.session(id)).status, conversation.id).toBe('idle');
-      const askedBefore = stage.model.calls.all.length;
-      for (const turn of after) await play(conversation, id, turn);
-      expect(stage.model.calls.all.length - askedBefore, conversation.id).toBe(after.flatMap(({ steps }) => steps).length);
-      expect(await stage.api.transcript(id), conversation.id).toEqual([
-        ...before.flatMap(transcriptOf),
-        ...transcriptUntil(hang),
-        ...after.flatMap(transcriptOf),
-      ]);
-      expect(faultsOf(await stage.api.journal(id)), conversation.id).toEqual([]);
+      await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, after }, index) => {
+        const id = ids[index] ?? '';
+        expect((await stage.api.session(id)).status, conversation.id).toBe('idle');
+        for (const turn of after) await play(conversation, id, turn);
+
+        expect(await stage.api.transcript(id), conversation.id).toEqual([
+          ...before.flatMap(transcriptOf),
+          ...transcriptUntil(hang),
+          ...after.flatMap(transcriptOf),
+        ]);
+        expect(faultsOf(await stage.api.journal(id)), conversation.id).toEqual([]);
+      });
+      expect(stage.model.calls.all.length - asked).toBe(killed.flatMap(({ after }) => after.flatMap(({ steps }) => steps)).length);
     }
 
+    expect(plans.map(({ hang }) => hang.at)).toEqual(expect.arrayContaining(['model', 'tool']));
     expect(stage.model.refusals).toEqual([]);
     expect(stage.tools.repeated).toEqual([]);
   });
@@ -84,22 +95,27 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
   }
 });
 
+interface Plan {
+  readonly conversation: Conversation;
+  readonly before: readonly Turn[];
+  readonly hang: Hang;
+  readonly after: readonly Turn[];
+}
+
 /**
  * The turn that the index picks hangs: in every other conversation in a tool, where the turn calls one, else in the model.
  * The conversation ends with a farewell, so that something follows the last turn too.
  */
-function plan(
-  { turns }: Conversation,
-  index: number,
-): { readonly hang: Hang; readonly before: readonly Turn[]; readonly after: readonly Turn[] } {
+function plan(conversation: Conversation, index: number): Plan {
+  const { turns } = conversation;
   const at = index % turns.length;
   const turn = turns[at] ?? FAREWELL;
   const before = turns.slice(0, at);
   const after = [...turns.slice(at + 1), FAREWELL];
   const withTools = turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [step] : []));
   const step = withTools[index % Math.max(1, withTools.length)];
-  if (index % 2 === 1 && step !== undefined) return { hang: { turn, step, at: 'tool' }, before, after };
-  return { hang: { turn, step: index % turn.steps.length, at: 'model' }, before, after };
+  const hang: Hang = index % 2 === 1 && step !== undefined ? { turn, step, at: 'tool' } : { turn, step: index % turn.steps.length, at: 'model' };
+  return { conversation, before, hang, after };
 }
 
 /** What is left of a killed turn, once the next has begun. */

@@ -25,15 +25,15 @@ describe('a cancel', () => {
       model: (call) => (call.index === 0 ? { parts: [{ text: 'Well' }, { wait: new Promise(() => undefined) }] } : says('Yes?')),
     });
     const { session_id: id } = await stage.create();
-    await stage.api.submit(id, 'think for ever');
+    const sent = stage.api.send(id, 'think for ever');
     const call = await stage.model.calls.at(0);
 
     await stage.api.cancel(id);
 
     await within(2000, 'hanging up', call.hungUp);
+    expect(await sent).toMatchObject({ outcome: 'failed', error: { code: 'cancelled' }, status: 'idle' });
     expect(await stage.api.send(id, 'hello?')).toMatchObject({ outcome: 'ended', result: { text: 'Yes?' } });
     expect(await stage.record(id, 'model_call_failed')).toMatchObject({ data: { outcome: 'cancelled' } });
-    expect(await stage.record(id, 'turn_failed')).toMatchObject({ data: { code: 'cancelled' } });
     expect(faultsOf(await stage.api.journal(id))).toEqual([]);
   });
 

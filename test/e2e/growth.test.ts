@@ -21,10 +21,10 @@ describe('a long session', () => {
       model: ({ request }) => {
         const last = request.messages.at(-1);
         return last?.role === 'user' && last.content === 'fill'
-          ? calls({ id: 'call_1', name: 'emit_many', arguments: '{"count":50000}' })
+          ? calls({ id: 'call_1', name: 'emit_many', arguments: '{"count":50000,"characters":100}' })
           : says('Noted.');
       },
-      environment: { BRAIN_MAX_EMITTED_BYTES: '0' },
+      environment: { BRAIN_MAX_EMITTED_BYTES: '100000000' },
     });
     const { session_id: short } = await stage.create();
     const { session_id: long } = await stage.create({ tools: ['emit_many'] });

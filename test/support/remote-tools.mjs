@@ -8,11 +8,11 @@ const remoteTools = JSON.parse(process.env.REMOTE_TOOLS ?? '[]');
 const emitMany = {
   name: 'emit_many',
   description: 'Records many events.',
-  input_schema: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
-  async run({ count }, { emit }) {
+  input_schema: { type: 'object', properties: { count: { type: 'integer' }, characters: { type: 'integer' } } },
+  async run({ count, characters }, { emit }) {
     for (let first = 0; first < count; first += 1000) {
       const indexes = Array.from({ length: Math.min(1000, count - first) }, (_, offset) => first + offset);
-      await Promise.all(indexes.map((index) => emit('test.filler', { index, text: 'x'.repeat(100) })));
+      await Promise.all(indexes.map((index) => emit('test.filler', { index, text: 'x'.repeat(characters) })));
     }
     return `${count} events`;
   },
