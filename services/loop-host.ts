@@ -4,14 +4,16 @@
  *   H1. Once the turn is over everything rejects. A loop that still runs then is on its own.
  *   H2. A loop is not shown what a resume went back behind.
  */
-import type { JsonObject, JsonValue, Message } from '../machines/messages.ts';
-import { MESSAGE_DEPTH_MAX, PLAIN_DATA_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
+import type { JsonObject, JsonValue } from '../machines/messages.ts';
+import { plainData } from '../machines/plain-data.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
 import type { Sequence } from '../machines/records.ts';
 import type { Command } from '../machines/commands.ts';
 import type { EventsAnswer, LoopHost } from './loops/agent-loop.ts';
 import type { Extensions } from './extensions.ts';
+import { heard } from './heard.ts';
 import type { ModelCalls } from './model-calls.ts';
+import { plainMessages } from './plain-messages.ts';
 import { recordsAfter } from './record-codec.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import type { TurnScope } from './turn-scope.ts';
@@ -27,9 +29,18 @@ export interface TurnServices {
 /** `activation`: the loop's own run, the origin of what it emits. */
 export function loopHost(scope: TurnScope, activation: Sequence, services: TurnServices): LoopHost {
   const message_sequence = scope.messageSequence;
-  const open = (): void => {
+  const assertOpen = (): void => {
     if (scope.isOver) throw new Error('the turn is over');
   };
+  const service =
+    <A extends readonly unknown[], T>(work: (...given: A) => Promise<T>) =>
+    (...given: A): Promise<T> => {
+      const answer = async (): Promise<T> => {
+        assertOpen();
+        return work(...given);
+      };
+      return heard(answer());
+    };
   const save = async (command: Command): Promise<void> => {
     const receipt = await scope.submit(command);
     if (receipt.kind !== 'refused') return;
@@ -37,50 +48,30 @@ export function loopHost(scope: TurnScope, activation: Sequence, services: TurnS
   };
   return {
     signal: scope.signal,
-    events: async (after) => {
-      open();
-      return eventsAfter(scope, after);
-    },
-    model: async (request) => {
-      open();
-      return scope.track(services.models.call(request));
-    },
-    dispatch: async (calls) => {
-      open();
-      return scope.track(services.tools.dispatch(calls));
-    },
-    emit: async (type, data) => {
-      open();
-      return services.extensions.emit({ kind: 'agentloop', sequence: activation }, type, data);
-    },
-    setTranscript: async (messages) => {
-      open();
-      const plain = plainOrThrow(messages, MESSAGE_DEPTH_MAX) as unknown as readonly Message[];
-      await save({ kind: 'set_transcript', message_sequence, messages: plain });
-    },
+    events: service((after) => eventsAfter(scope, after)),
+    model: service((request) => scope.track(services.models.call(request))),
+    dispatch: service((calls) => scope.track(services.tools.dispatch(calls))),
+    emit: service((type, data) => services.extensions.emit({ kind: 'agentloop', sequence: activation }, type, data)),
+    setTranscript: service(async (given) => {
+      const plain = plainMessages(given);
+      if (!plain.ok) throw new Error(`this cannot be the transcript: ${plain.reason}`);
+      await save({ kind: 'set_transcript', message_sequence, messages: plain.messages });
+    }),
     kv: {
-      read: async (key) => {
-        open();
-        return Promise.resolve(scope.actor.state.keyValues.read(key));
-      },
-      put: async (key, value) => {
-        open();
-        await save({ kind: 'put_kv', message_sequence, key, value: plainOrThrow(value) });
-      },
-      delete: async (key) => {
-        open();
-        await save({ kind: 'delete_kv', message_sequence, key });
-      },
+      read: service(async (key) => scope.actor.state.keyValues.read(key)),
+      put: service((key, value) => save({ kind: 'put_kv', message_sequence, key, value: plainOrThrow(value) })),
+      delete: service((key) => save({ kind: 'delete_kv', message_sequence, key })),
     },
-    telemetry: (record: JsonObject) => {
-      open();
+    telemetry: (given: JsonObject) => {
+      assertOpen();
+      const record = plainOrThrow(given) as JsonObject;
       scope.live({ type: 'telemetry', data: { message_sequence, record } });
     },
   };
 }
 
-function plainOrThrow(value: unknown, depthMax = PLAIN_DATA_DEPTH_MAX): JsonValue {
-  const plain = plainData(value, depthMax);
+function plainOrThrow(value: unknown): JsonValue {
+  const plain = plainData(value);
   if (!plain.ok) throw new Error(`only plain data can be recorded: ${plain.reason}`);
   return plain.value;
 }

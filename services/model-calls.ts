@@ -11,6 +11,7 @@ import type { Message } from '../machines/messages.ts';
 import type { RequestDifference, Sequence } from '../machines/records.ts';
 import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
 import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
+import { plainMessages } from './plain-messages.ts';
 import type { Receipt } from './session-actor.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -18,6 +19,8 @@ type Ended = Extract<ModelOutcome, { outcome: 'ended' }>;
 type NotEnded = Exclude<ModelOutcome, Ended>;
 
 const CANCELLED: NotEnded = { outcome: 'cancelled', code: 'cancelled', message: 'the call was cancelled' };
+// A provider never rejects. One that does has broken off in the middle of its work, and its error may hold a secret.
+const BROKEN_OFF: NotEnded = { outcome: 'unknown', code: 'provider_broke_off', message: 'the provider broke off; its answer is not known' };
 const TOO_LARGE: NotEnded = { outcome: 'failed', code: 'too_large', message: 'the answer is too large to be recorded' };
 
 export class ModelCalls {
@@ -34,9 +37,12 @@ export class ModelCalls {
     const scope = this.#scope;
     if (scope.isStopped) return stopped();
     if (scope.limits.modelCalls !== null && this.#count >= scope.limits.modelCalls) return this.#overLimit(scope.limits.modelCalls);
-    const plain = plainData(asked, MESSAGE_DEPTH_MAX);
+    const { messages: given, ...rest } = asked;
+    const plain = plainData(rest);
     if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
-    const request = plain.value as unknown as LoopModelRequest;
+    const sent = plainMessages(given);
+    if (!sent.ok) return refused('invalid_request', `the request's messages cannot be sent: ${sent.reason}`);
+    const request: LoopModelRequest = { ...(plain.value as Omit<LoopModelRequest, 'messages'>), messages: sent.messages };
     this.#count += 1;
     const receipt = await this.#start(request);
     const started = receipt.kind === 'committed' ? receipt.records.find(({ type }) => type === 'model_call_started') : undefined;
@@ -77,14 +83,19 @@ export class ModelCalls {
     // A cancel that was recorded in the same commit came first: nothing is sent.
     if (scope.isStopped) return CANCELLED;
     let isHeard = true;
-    const answer = scope.track(
-      provider.call(this.#requestOf(request), {
-        signal: scope.signal,
-        onDelta: (delta) => {
-          if (isHeard) scope.live({ type: 'model_delta', data: { started_sequence, ...delta } });
-        },
-      }),
-    );
+    const called = async (): Promise<ModelOutcome> => {
+      try {
+        return await provider.call(this.#requestOf(request), {
+          signal: scope.signal,
+          onDelta: (delta) => {
+            if (isHeard) scope.live({ type: 'model_delta', data: { started_sequence, ...delta } });
+          },
+        });
+      } catch {
+        return BROKEN_OFF;
+      }
+    };
+    const answer = scope.track(called());
     const outcome = await Promise.race([answer, scope.whenStopped.then(() => CANCELLED)]);
     isHeard = false;
     return outcome;

@@ -15,6 +15,7 @@ import { plainData, plainText } from '../machines/plain-data.ts';
 import { sameValue } from '../machines/value-equality.ts';
 import type { ResolvedTool, Sequence } from '../machines/records.ts';
 import type { Extensions } from './extensions.ts';
+import { heard } from './heard.ts';
 import type { LoopToolAnswer, LoopToolCall } from './loops/agent-loop.ts';
 import { parseToolArguments } from './tools/tool-arguments.ts';
 import type { Tool, ToolRegistry } from './tools/tool.ts';
@@ -28,6 +29,9 @@ interface Prepared {
   readonly input: JsonValue;
   readonly resolved: ResolvedTool;
 }
+
+/** Why no call of a dispatch was started. */
+type NotStarted = 'stopped' | 'too_large';
 
 interface Result {
   readonly outcome: ToolOutcome;
@@ -50,10 +54,10 @@ export class ToolCalls {
     const ready = prepared.filter((one) => 'input' in one);
     const started = await this.#start(ready);
     const answers = new Map<Prepared, Promise<LoopToolAnswer>>(
-      ready.map((one, index) => [one, this.#run(one, started?.[index] ?? null)]),
+      ready.map((one, index) => [one, typeof started === 'string' ? Promise.resolve(notStarted(one.call, started)) : this.#run(one, started[index])]),
     );
     return Promise.all(
-      prepared.map((one) => ('input' in one ? (answers.get(one) ?? cancelled(one.call)) : Promise.resolve(one))),
+      prepared.map((one) => ('input' in one ? (answers.get(one) ?? notStarted(one.call, 'stopped')) : Promise.resolve(one))),
     );
   }
 
@@ -65,10 +69,11 @@ export class ToolCalls {
     return { call, input: given.value, resolved };
   }
 
-  /** The sequences of the started calls, in their order; null where the turn was stopped before. */
-  async #start(prepared: readonly Prepared[]): Promise<readonly Sequence[] | null> {
+  /** The sequences of the started calls, in their order, or why none was. */
+  async #start(prepared: readonly Prepared[]): Promise<readonly Sequence[] | NotStarted> {
     const scope = this.#scope;
-    if (scope.isStopped || prepared.length === 0) return null;
+    if (prepared.length === 0) return [];
+    if (scope.isStopped) return 'stopped';
     const { toolMs } = scope.limits;
     const deadline = toolMs === null ? null : scope.clock.now() + toolMs;
     const receipt = await scope.submit({
@@ -76,13 +81,13 @@ export class ToolCalls {
       message_sequence: scope.messageSequence,
       calls: prepared.map((one) => startOf(one, deadline)),
     });
-    return receipt.kind === 'committed'
-      ? receipt.records.filter(({ type }) => type === 'tool_call_started').map(({ sequence }) => sequence)
-      : null;
+    if (receipt.kind === 'refused' && receipt.code === 'too_large') return 'too_large';
+    if (receipt.kind !== 'committed') return 'stopped';
+    return receipt.records.filter(({ type }) => type === 'tool_call_started').map(({ sequence }) => sequence);
   }
 
-  async #run(prepared: Prepared, sequence: Sequence | null): Promise<LoopToolAnswer> {
-    if (sequence === null) return cancelled(prepared.call);
+  async #run(prepared: Prepared, sequence: Sequence | undefined): Promise<LoopToolAnswer> {
+    if (sequence === undefined) throw new Error('each call of a commit has its record');
     const result = await this.#invoke(prepared, sequence);
     const recorded = await this.#end(sequence, result);
     return answerOf(prepared.call, sequence, recorded);
@@ -123,10 +128,7 @@ export class ToolCalls {
         signal,
         session_id: scope.sessionId,
         sequence,
-        emit: async (type, data) => {
-          const answer = await this.#extensions.emit({ kind: 'tool', sequence }, type, data);
-          if ('outcome' in answer) throw new Error(answer.message);
-        },
+        emit: (type, data) => heard(this.#emit({ type, data, sequence, signal })),
         progress: ({ message, fraction }) => {
           if (signal.aborted) return;
           const said = message === undefined ? {} : { message };
@@ -141,6 +143,13 @@ export class ToolCalls {
     } catch (error) {
       return { outcome: 'error', output: plainText(messageOf(error).slice(0, ERROR_CHARACTERS_MAX)) };
     }
+  }
+
+  /** What a call says after its end is neither recorded nor counted against its turn. */
+  async #emit(event: { readonly type: string; readonly data: JsonValue; readonly sequence: Sequence; readonly signal: AbortSignal }): Promise<void> {
+    if (event.signal.aborted) throw new Error('the call that emits this is over');
+    const answer = await this.#extensions.emit({ kind: 'tool', sequence: event.sequence }, event.type, event.data);
+    if ('outcome' in answer) throw new Error(answer.message);
   }
 
   async #end(started_sequence: Sequence, result: Result): Promise<Result> {
@@ -174,7 +183,8 @@ function notDispatched(call: LoopToolCall, reason: string): LoopToolAnswer {
   return answerOf(call, null, { outcome: 'error', output: `nothing was called: ${reason}` });
 }
 
-function cancelled(call: LoopToolCall): LoopToolAnswer {
+function notStarted(call: LoopToolCall, why: NotStarted): LoopToolAnswer {
+  if (why === 'too_large') return notDispatched(call, 'the calls are too large to be recorded');
   return answerOf(call, null, { outcome: 'cancelled', output: 'this call was not started: the turn was being stopped' });
 }
 

@@ -85,7 +85,7 @@ export class LivingBrain {
       tools,
       loops,
       limits: { ...LIMITS, ...options.limits },
-      rules: { queueMessagesMax: 16, metadataPairsMax: 32 },
+      rules: { queueMessagesMax: 16 },
       retain: options.retain ?? null,
     });
     return new LivingBrain({ ...options, disk, clock, model, tools, loops }, { brain, process, handles, log });
