@@ -1,6 +1,6 @@
 /** The session chart as a document: pictures and tables, all of them from the chart's own transitions. */
 import { chartTransitions, type ChartTransition } from '../../machines/chart-outline.ts';
-import { CHART_STATES, STATUS_OF_STATE, type ChartState } from '../../machines/projections/status.ts';
+import { CHART_STATES, STATUS_OF_STATE } from '../../machines/projections/status.ts';
 import { RECORD_VISIBILITY, type RecordType } from '../../machines/records.ts';
 
 /** From the project's root. */
