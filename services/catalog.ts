@@ -31,6 +31,8 @@ export function rowOf(state: SessionState): CatalogRow {
 
 export class Catalog {
   readonly #rows = new Map<string, CatalogRow>();
+  /** Whose the sessions are that have to be looked at again. */
+  readonly #owners = new Map<string, string>();
   /** Every session's id, ascending. Ids are issued in ascending order, so that a new one goes to the end. */
   readonly #ids: string[];
 
@@ -57,15 +59,25 @@ export class Catalog {
   set(sessionId: string, row: CatalogRow): void {
     if (!this.has(sessionId)) this.#ids.splice(this.#indexOf(sessionId, 'at'), 0, sessionId);
     this.#rows.set(sessionId, row);
+    this.#owners.delete(sessionId);
   }
 
   /** The session has to be looked at again before anything is said of it. */
   unsettle(sessionId: string): void {
+    const row = this.#rows.get(sessionId);
+    if (row === undefined) return;
     this.#rows.delete(sessionId);
+    this.#owners.set(sessionId, row.tenant);
+  }
+
+  /** Whose session it is, as far as this process has heard: that never changes. */
+  ownerOf(sessionId: string): string | null {
+    return this.#rows.get(sessionId)?.tenant ?? this.#owners.get(sessionId) ?? null;
   }
 
   remove(sessionId: string): void {
     this.#rows.delete(sessionId);
+    this.#owners.delete(sessionId);
     if (this.has(sessionId)) this.#ids.splice(this.#indexOf(sessionId, 'at'), 1);
   }
 
