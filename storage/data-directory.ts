@@ -5,11 +5,15 @@
  *     format                    the mark: what this directory is
  *     lock                      locked by the process that owns it
  *     sessions/{id}/            one directory for each session
+ *     claims/                   a file of each tenant's claims, once there are any
+ *     credentials/              a sealed file of each tenant's credentials, once there are any
+ *     vault.key                 what credentials are sealed with, where the operator gave no key
  *     trash/                    what was taken away, to be removed when there is time
  *
  *   D1. What is found under `sessions/` is durable when `open` resolves: a name that a crash left is shown to nobody who
  *       would see it gone after the next one.
- *   D2. Nothing under `trash/` is removed before the move there is durable: a power cut could bring half of it back.
+ *   D2. What changes files runs in `using`: once the directory is given up, another process may be its owner.
+ *   D3. Nothing under `trash/` is removed before the move there is durable: a power cut could bring half of it back.
  */
 import { dirname } from 'node:path';
 import { isErrorCode } from './disk-failure.ts';
@@ -35,7 +39,10 @@ export class DataDirectory {
   readonly log: StorageLog;
   readonly #root: string;
   readonly #lock: DiskLock;
+  readonly #users = new Set<Promise<unknown>>();
+  readonly #ensured = new Set<string>();
   #tidying: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   private constructor({ disk, path, log }: DataDirectoryOptions, lock: DiskLock) {
     this.disk = disk;
@@ -93,7 +100,29 @@ export class DataDirectory {
     if (moved !== null) this.#tidy(moved);
   }
 
+  /** Runs work on files outside of the sessions'. `close` waits for what has begun; nothing begins after it. */
+  async using<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new StorageError('journal_unavailable', 'the data directory was given up');
+    const used = work();
+    this.#users.add(used);
+    try {
+      return await used;
+    } finally {
+      this.#users.delete(used);
+    }
+  }
+
+  /** Makes a directory beside `sessions/`, where it is missing. Its own name is durable when this resolves. */
+  async ensure(name: string): Promise<void> {
+    if (this.#ensured.has(name)) return;
+    await makeDirectory(this.disk, this.at(name));
+    await this.disk.syncDirectory(this.at('.'));
+    this.#ensured.add(name);
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#users.size > 0) await Promise.allSettled(this.#users);
     await this.#tidying;
     await this.#lock.release();
   }

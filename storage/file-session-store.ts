@@ -18,7 +18,8 @@ import { SegmentIndex } from './segment.ts';
 import { assertSessionId, isSessionId } from './session-id.ts';
 
 export class FileSessionStore implements SessionStore {
-  readonly #directory: DataDirectory;
+  /** Where it keeps them; others keep their own files beside. */
+  readonly directory: DataDirectory;
   /** Null while a session is being opened or removed. */
   readonly #held = new Map<string, FileJournal | null>();
   readonly #settled = new Map<string, JournalEnd>();
@@ -30,7 +31,7 @@ export class FileSessionStore implements SessionStore {
   #isClosed = false;
 
   private constructor(directory: DataDirectory) {
-    this.#directory = directory;
+    this.directory = directory;
     this.#keeper = {
       poisoned: (sessionId, end) => {
         this.#settled.delete(sessionId);
@@ -51,7 +52,7 @@ export class FileSessionStore implements SessionStore {
   async list(): Promise<readonly string[]> {
     this.#assertOpen();
     try {
-      const names = await this.#directory.disk.list(this.#directory.at('sessions'));
+      const names = await this.directory.disk.list(this.directory.at('sessions'));
       return names.filter((name) => isSessionId(name) && !this.#isUnborn(name)).toSorted();
     } catch (error) {
       throw storageFailure(error, 'the sessions cannot be listed', 'sessions');
@@ -89,7 +90,7 @@ export class FileSessionStore implements SessionStore {
   async readCheckpoint(sessionId: string): Promise<Uint8Array | null> {
     this.#assertOpen();
     assertSessionId(sessionId);
-    return readCheckpoint(this.#directory, sessionId);
+    return readCheckpoint(this.directory, sessionId);
   }
 
   async writeCheckpoint(sessionId: string, payload: Uint8Array): Promise<boolean> {
@@ -99,7 +100,7 @@ export class FileSessionStore implements SessionStore {
     if (this.#checkpointing.has(sessionId)) return false;
     this.#checkpointing.add(sessionId);
     try {
-      return await writeCheckpoint(this.#directory, sessionId, payload);
+      return await writeCheckpoint(this.directory, sessionId, payload);
     } finally {
       this.#checkpointing.delete(sessionId);
     }
@@ -109,7 +110,7 @@ export class FileSessionStore implements SessionStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const journal of [...this.#held.values()]) await journal?.release();
-    await this.#directory.close();
+    await this.directory.close();
   }
 
   /** Runs what claims a session, with the session taken meanwhile; the claim stays where a journal came of it. */
@@ -128,7 +129,7 @@ export class FileSessionStore implements SessionStore {
 
   #hold(sessionId: string, { segments, tail, end }: SettledFiles | EmptyFiles): FileJournal {
     const journal = new FileJournal({
-      directory: this.#directory,
+      directory: this.directory,
       sessionId,
       keeper: this.#keeper,
       segments,
@@ -144,22 +145,22 @@ export class FileSessionStore implements SessionStore {
     const wounded = this.#wounded.get(sessionId);
     if (wounded?.segment === 0) return null;
     if (wounded !== undefined) {
-      await cutBackJournal(this.#directory, sessionId, wounded);
+      await cutBackJournal(this.directory, sessionId, wounded);
       this.#wounded.delete(sessionId);
       this.#settled.set(sessionId, wounded);
     }
     const settled = this.#settled.get(sessionId);
     return settled === undefined
-      ? settleJournal(this.#directory, sessionId)
-      : reopenJournal(this.#directory, sessionId, settled);
+      ? settleJournal(this.directory, sessionId)
+      : reopenJournal(this.directory, sessionId, settled);
   }
 
   /** What a crash or a failure left where a new journal shall be. The rest of the directory may be meant for it. */
   async #clearFor(sessionId: string): Promise<void> {
     const journal = `sessions/${sessionId}/journal`;
     if (await this.#exists(journal)) {
-      const moved = await this.#directory.moveToTrash(journal, `${sessionId}.journal`);
-      await this.#directory.settleMove(journal, moved);
+      const moved = await this.directory.moveToTrash(journal, `${sessionId}.journal`);
+      await this.directory.settleMove(journal, moved);
     }
     this.#wounded.delete(sessionId);
   }
@@ -168,22 +169,22 @@ export class FileSessionStore implements SessionStore {
     const isThere = await this.#exists(`sessions/${sessionId}`);
     if (!isThere && !this.#wounded.has(sessionId) && !this.#halfRemoved.has(sessionId)) return;
     await this.#removeDurably(sessionId);
-    if (isThere) this.#directory.log.warn('session_discarded', { session_id: sessionId });
+    if (isThere) this.directory.log.warn('session_discarded', { session_id: sessionId });
   }
 
   async #removeDurably(sessionId: string): Promise<void> {
     const session = `sessions/${sessionId}`;
-    const moved = await this.#directory.moveToTrash(session, sessionId);
+    const moved = await this.directory.moveToTrash(session, sessionId);
     this.#wounded.delete(sessionId);
     this.#settled.delete(sessionId);
     this.#halfRemoved.add(sessionId);
-    await this.#directory.settleMove(session, moved);
+    await this.directory.settleMove(session, moved);
     this.#halfRemoved.delete(sessionId);
   }
 
   async #exists(relative: string): Promise<boolean> {
     try {
-      await this.#directory.disk.list(this.#directory.at(relative));
+      await this.directory.disk.list(this.directory.at(relative));
       return true;
     } catch (error) {
       if (isErrorCode(error, 'ENOENT')) return false;

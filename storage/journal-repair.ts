@@ -2,22 +2,19 @@
  * Brings the files of a journal to the state in which they may be shown and appended to: after a crash, by judging what is
  * there; after a failure in this process, by going back to what is known to count.
  *
- *   R1. Nothing is shown before it is flushed, and a flush is only believed for what this process wrote: the last frame is
- *       written again, byte for byte, before the flush. A process that died may have seen its flush fail; the system then
- *       keeps the bytes in its cache, takes them for clean, and says yes to the next flush without writing anything.
- *   R2. A length is believed no sooner: it is changed and changed back, so that the flush has something to write.
- *   R3. Only what `scan.ts` calls torn is cut off. It is kept beside, in a file `.broken`, unless there is no room.
+ *   R1. Nothing is shown before it is flushed, in the way of `settled-file.ts`.
+ *   R2. Only what `scan.ts` calls torn is cut off. It is kept beside, in a file `.broken`, unless there is no room.
  */
 import { dirname } from 'node:path';
 import type { DataDirectory } from './data-directory.ts';
 import { isErrorCode } from './disk-failure.ts';
-import type { DiskFile } from './disk.ts';
 import type { JournalEnd } from './file-journal.ts';
 import { journalCorrupt } from './frame-cursor.ts';
 import { SEGMENT_HEADER_BYTES } from './frame.ts';
 import { scanSegment, type CorruptReason, type FrameSpan } from './scan.ts';
+import { cutFileBack, settleFile } from './settled-file.ts';
 import { OpenSegment, parseSegmentName, SegmentIndex, segmentName } from './segment.ts';
-import { createFile, readFile, writeWhole } from './whole-file.ts';
+import { createFile, readFile } from './whole-file.ts';
 
 /** A journal's files, ready for use. */
 export interface SettledFiles {
@@ -36,7 +33,8 @@ interface Files {
 
 const FIRST_SEGMENT = 1;
 
-const REASONS: Readonly<Record<CorruptReason, string>> = {
+/** Each reason in words, for whoever reads the error. */
+export const REASON_IN_WORDS: Readonly<Record<CorruptReason, string>> = {
   segment_header: 'not the header of this segment',
   frame_header: 'no frame header',
   frame_payload: 'a payload differs from its checksum',
@@ -54,7 +52,7 @@ export async function settleJournal(directory: DataDirectory, sessionId: string)
 
   const bytes = await readFile(directory.disk, pathOf(files, last));
   const verdict = scanSegment(bytes, { sessionId, firstSequence: last, isLast: true });
-  if (verdict.kind === 'corrupt') throw corrupt(files, last, verdict.offset, REASONS[verdict.reason]);
+  if (verdict.kind === 'corrupt') throw corrupt(files, last, verdict.offset, REASON_IN_WORDS[verdict.reason]);
   const torn = verdict.kind === 'torn' ? verdict : null;
   if (torn?.validBytes === 0) {
     return segments.length === 1 ? null : settleWithoutLast(files, segments, bytes);
@@ -94,8 +92,7 @@ export async function cutBackJournal(directory: DataDirectory, sessionId: string
   try {
     const size = await file.size();
     if (size < end.segmentBytes) throw corrupt(files, end.segment, size, 'the file ends before its last frame');
-    await cutTo(file, end.segmentBytes);
-    await file.sync();
+    await cutFileBack(file, end.segmentBytes);
   } finally {
     await file.close();
   }
@@ -115,8 +112,8 @@ async function settleWithoutLast(files: Files, segments: readonly number[], torn
   const previous = rest.at(-1) ?? FIRST_SEGMENT;
   const bytes = await readFile(directory.disk, pathOf(files, previous));
   const verdict = scanSegment(bytes, { sessionId, firstSequence: previous, isLast: false });
-  if (verdict.kind === 'corrupt') throw corrupt(files, previous, verdict.offset, REASONS[verdict.reason]);
-  if (nextSequence(verdict.frames) !== last) throw corrupt(files, last, 0, REASONS.frame_sequence);
+  if (verdict.kind === 'corrupt') throw corrupt(files, previous, verdict.offset, REASON_IN_WORDS[verdict.reason]);
+  if (nextSequence(verdict.frames) !== last) throw corrupt(files, last, 0, REASON_IN_WORDS.frame_sequence);
 
   const kept = await keepBroken(files, last, 0, torn);
   await directory.disk.remove(pathOf(files, last));
@@ -137,7 +134,7 @@ async function settleTail(
   const { segments, bytes, frames, validBytes } = found;
   const segment = segments.at(-1) ?? FIRST_SEGMENT;
   const last = frames.at(-1);
-  if (last === undefined) throw corrupt(files, segment, 0, REASONS.frame_incomplete);
+  if (last === undefined) throw corrupt(files, segment, 0, REASON_IN_WORDS.frame_incomplete);
 
   if (validBytes < bytes.length) {
     const kept = await keepBroken(files, segment, validBytes, bytes.subarray(validBytes));
@@ -145,11 +142,7 @@ async function settleTail(
   }
   const file = await directory.disk.open(pathOf(files, segment), 'write');
   try {
-    await cutTo(file, validBytes);
-    // The segment's header was written with its first frame, and is as much in doubt as that.
-    const inDoubt = frames.length === 1 ? 0 : last.offset;
-    await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);
-    await file.sync();
+    await settleFile(file, { bytes, frames, validBytes });
     await directory.disk.syncDirectory(directory.at(files.journal));
     await directory.disk.syncDirectory(dirname(directory.at(files.journal)));
     const sealedBytes = await frameBytesOf(files, segments.slice(0, -1));
@@ -168,12 +161,6 @@ async function settleTail(
     await file.close();
     throw error;
   }
-}
-
-/** Leaves a file with a length that the next flush has to write, whatever the system thinks it has written (R2). */
-async function cutTo(file: DiskFile, length: number): Promise<void> {
-  await file.truncate(length + 1);
-  await file.truncate(length);
 }
 
 async function keepBroken(files: Files, segment: number, offset: number, bytes: Uint8Array): Promise<boolean> {
