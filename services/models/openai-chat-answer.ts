@@ -5,15 +5,13 @@
 import { z } from 'zod';
 import type { Block } from '../../machines/messages.ts';
 import type { FinishReason, Usage } from '../../machines/records.ts';
+import type { StreamedAnswer } from './library-call.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
-import { MalformedStream, StreamedToolCalls } from './openai-chat-tool-calls.ts';
+import { StreamedToolCalls } from './openai-chat-tool-calls.ts';
 import type { ProviderStreamPart } from './provider-library.ts';
+import { count, usageFrom } from './provider-usage.ts';
+import { MalformedStream, messageOf, ProviderFailure } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
-
-/** The provider itself said in the stream that it failed. */
-export class ProviderFailure extends Error {
-  override readonly name = 'ProviderFailure';
-}
 
 type FinishPart = Extract<ProviderStreamPart, { readonly type: 'finish' }>;
 
@@ -46,7 +44,6 @@ const chunk = z.object({
   ),
 });
 
-const count = z.int().nonnegative().nullish().catch(undefined);
 const usageSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count,
@@ -54,7 +51,7 @@ const usageSchema = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(undefined),
 });
 
-export class StreamedAnswer {
+export class OpenAiChatAnswer implements StreamedAnswer {
   readonly #onDelta: (delta: ModelDelta) => void;
   readonly #blocks: StreamedBlock[] = [];
   readonly #calls = new StreamedToolCalls();
@@ -65,7 +62,6 @@ export class StreamedAnswer {
     this.#onDelta = onDelta;
   }
 
-  /** Takes the next part. Throws where the stream says that it failed, or cannot be understood. */
   take(part: ProviderStreamPart): void {
     switch (part.type) {
       case 'raw':
@@ -94,7 +90,6 @@ export class StreamedAnswer {
     }
   }
 
-  /** What the stream came to, once it is over. */
   outcome(): ModelOutcome {
     const usage = usageOf(this.#finish?.usage.raw);
     const reason = this.#finish === null ? null : finishReasonOf(this.#finish);
@@ -157,17 +152,12 @@ function usageOf(raw: unknown): { readonly usage?: Usage } {
   const parsed = usageSchema.safeParse(raw);
   if (!parsed.success) return {};
   const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = parsed.data;
-  const usage: Usage = {
-    ...given('input_tokens', prompt_tokens),
-    ...given('input_tokens_cache_read', prompt_tokens_details?.cached_tokens),
-    ...given('output_tokens', completion_tokens),
-    ...given('output_tokens_reasoning', completion_tokens_details?.reasoning_tokens),
-  };
-  return Object.keys(usage).length === 0 ? {} : { usage };
-}
-
-function given(name: keyof Usage, value: number | null | undefined): Usage {
-  return value === undefined || value === null ? {} : { [name]: value };
+  return usageFrom({
+    input_tokens: prompt_tokens,
+    input_tokens_cache_read: prompt_tokens_details?.cached_tokens,
+    output_tokens: completion_tokens,
+    output_tokens_reasoning: completion_tokens_details?.reasoning_tokens,
+  });
 }
 
 /** The provider's own error in a chunk; null where there is none. */
@@ -177,10 +167,4 @@ function errorIn(raw: unknown): unknown {
 
 function isMissingFinish(error: unknown): boolean {
   return error instanceof Error && error.name === 'AI_InvalidResponseDataError';
-}
-
-function messageOf(said: unknown): string {
-  if (typeof said === 'string') return said;
-  if (typeof said === 'object' && said !== null && 'message' in said && typeof said.message === 'string') return said.message;
-  return 'it gave no reason';
 }

@@ -13,6 +13,7 @@ import type {
   ToolUseBlock,
 } from '../../machines/messages.ts';
 import type { ProviderCallOptions } from './provider-library.ts';
+import { acceptedToolName, mediaOf, misplaced, UnsupportedContent } from './request-content.ts';
 
 type Prompt = ProviderCallOptions['prompt'];
 type PromptMessage = Prompt[number];
@@ -20,14 +21,6 @@ type UserPart = Extract<PromptMessage, { readonly role: 'user' }>['content'][num
 type AssistantPart = Extract<PromptMessage, { readonly role: 'assistant' }>['content'][number];
 type OwnField = NonNullable<NonNullable<PromptMessage['providerOptions']>[string][string]>;
 type ToolPart = Extract<PromptMessage, { readonly role: 'tool' }>['content'][number];
-
-/** A message that this protocol cannot say. Nothing has been sent. */
-export class UnsupportedContent extends Error {
-  override readonly name = 'UnsupportedContent';
-}
-
-// The protocol's own bound.
-const TOOL_NAME_CHARACTERS_MAX = 64;
 
 /** Under this name the library takes fields for the request's own message, call or part. */
 const OWN_FIELDS = 'openaiCompatible';
@@ -38,9 +31,10 @@ export function promptOf({ system, messages }: { readonly system?: string; reado
 }
 
 /** Results come first, as they must follow the calls at once. Their images come after all of them, with the user's words. */
-function ofUser({ content }: Message): readonly PromptMessage[] {
+function ofUser(message: Message): readonly PromptMessage[] {
+  const { content } = message;
   const results = content.filter((block) => block.type === 'tool_result');
-  const said = content.flatMap(contentIn);
+  const said = content.flatMap((block) => contentIn(message, block));
   const shown = results.flatMap((result) => result.content.filter(({ type }) => type !== 'text'));
   const introduction: readonly ContentBlock[] = shown.length === 0 ? [] : [{ type: 'text', text: 'What the tools returned besides:' }];
   const parts = [...introduction, ...shown, ...said].map(userPart);
@@ -49,7 +43,7 @@ function ofUser({ content }: Message): readonly PromptMessage[] {
   return answered.length > 0 ? answered : [{ role: 'user', content: [{ type: 'text', text: '' }] }];
 }
 
-function contentIn(block: Block): readonly ContentBlock[] {
+function contentIn(message: Message, block: Block): readonly ContentBlock[] {
   switch (block.type) {
     case 'text':
       return block.text === '' ? [] : [block];
@@ -60,7 +54,7 @@ function contentIn(block: Block): readonly ContentBlock[] {
       return [];
     case 'reasoning':
     case 'tool_use':
-      throw new UnsupportedContent(`a user message with a block of type ${block.type}`);
+      throw misplaced(message, block);
   }
 }
 
@@ -70,15 +64,16 @@ function toolPart({ tool_use_id, content }: ToolResultBlock): ToolPart {
   return { type: 'tool-result', toolCallId: tool_use_id, toolName: '', output: { type: 'text', value } };
 }
 
-function ofAssistant({ content }: Message): PromptMessage {
+function ofAssistant(message: Message): PromptMessage {
+  const { content } = message;
   const reasoning = content.filter((block) => block.type === 'reasoning' && cameAsReasoning(block));
   const elsewhere = reasoning.map((block) => (block.type === 'reasoning' ? block.text : '')).join('');
-  const parts = content.filter((block) => !reasoning.includes(block)).map(assistantPart);
+  const parts = content.filter((block) => !reasoning.includes(block)).map((block) => assistantPart(message, block));
   if (elsewhere === '') return { role: 'assistant', content: parts };
   return { role: 'assistant', content: parts, providerOptions: { [OWN_FIELDS]: { reasoning: elsewhere } } };
 }
 
-function assistantPart(block: Block): AssistantPart {
+function assistantPart(message: Message, block: Block): AssistantPart {
   switch (block.type) {
     case 'text':
     case 'reasoning':
@@ -88,21 +83,15 @@ function assistantPart(block: Block): AssistantPart {
     case 'image':
     case 'file':
     case 'tool_result':
-      throw new UnsupportedContent(`a message of the assistant with a block of type ${block.type}`);
+      throw misplaced(message, block);
   }
 }
 
 /** The library would write `input` anew, or in quotes where it is no JSON; a field of the call's own is written as it is. */
 function toolCallPart({ id, name, input_text, provider }: ToolUseBlock): AssistantPart {
   const extra = fieldOf(provider, 'extra_content');
-  const call = { function: { name: acceptedName(name), arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
+  const call = { function: { name: acceptedToolName(name), arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
   return { type: 'tool-call', toolCallId: id, toolName: name, input: {}, providerOptions: { [OWN_FIELDS]: call } };
-}
-
-/** A model can ask for a tool by a name that no tool can have, and would not take its own message back with it. */
-function acceptedName(name: string): string {
-  const accepted = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, TOOL_NAME_CHARACTERS_MAX);
-  return accepted === '' ? '_' : accepted;
 }
 
 /** Most providers say `reasoning_content`, which is what the library writes; some say `reasoning`. */
@@ -112,23 +101,11 @@ function cameAsReasoning({ provider }: ReasoningBlock | TextBlock): boolean {
 
 function userPart(block: ContentBlock): UserPart {
   if (block.type === 'text') return { type: 'text', text: block.text };
-  const { url, media_type: mediaType } = block;
-  if (block.type === 'image' && !mediaType.startsWith('image/')) throw new UnsupportedContent(`an image of type ${mediaType}`);
-  if (url.startsWith('data:')) return { type: 'file', mediaType, data: base64Of(url) };
+  const media = mediaOf(block);
+  const { mediaType } = media;
+  if (media.kind === 'data') return { type: 'file', mediaType, data: media.base64 };
   if (!mediaType.startsWith('image/')) throw new UnsupportedContent(`a file of type ${mediaType} that is not a data URL`);
-  if (!URL.canParse(url)) throw new UnsupportedContent('an image whose URL is none');
-  return { type: 'file', mediaType, data: new URL(url) };
-}
-
-function base64Of(dataUrl: string): string {
-  const comma = dataUrl.indexOf(',');
-  const data = dataUrl.slice(comma + 1);
-  if (dataUrl.slice(0, comma).endsWith(';base64')) return data;
-  try {
-    return Buffer.from(decodeURIComponent(data), 'utf8').toString('base64');
-  } catch (error) {
-    throw new UnsupportedContent('a data URL that does not decode', { cause: error });
-  }
+  return { type: 'file', mediaType, data: new URL(media.url) };
 }
 
 /** The library's own type of JSON can be changed, and Brain's cannot: it is given a copy. */

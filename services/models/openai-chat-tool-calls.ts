@@ -6,12 +6,8 @@
 import { plainData, plainText } from '../../machines/plain-data.ts';
 import type { JsonValue, ToolUseBlock } from '../../machines/messages.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
+import { MalformedStream } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
-
-/** A stream that says what cannot be. */
-export class MalformedStream extends Error {
-  override readonly name = 'MalformedStream';
-}
 
 /** A piece as it stands in a chunk. */
 export interface ToolCallPiece {

@@ -4,9 +4,8 @@
  */
 import { plainText } from '../../machines/plain-data.ts';
 import type { ModelOutcome } from './model-provider.ts';
-import { ProviderFailure } from './openai-chat-answer.ts';
-import { UnsupportedContent } from './openai-chat-prompt.ts';
-import { MalformedStream } from './openai-chat-tool-calls.ts';
+import { UnsupportedContent } from './request-content.ts';
+import { MalformedStream, ProviderFailure } from './stream-errors.ts';
 
 type NoAnswer = Exclude<ModelOutcome, { readonly outcome: 'ended' }>;
 
@@ -35,20 +34,23 @@ export interface CallFacts {
   readonly isCancelled: boolean;
   /** Whether the request was handed to the network. */
   readonly isSent: boolean;
+  /** The status of the answer; null where there was none. */
+  readonly status: number | null;
   readonly apiKey: string | undefined;
 }
 
-export function outcomeOf(error: unknown, { isCancelled, isSent, apiKey }: CallFacts): NoAnswer {
+export function outcomeOf(error: unknown, { isCancelled, isSent, status: answered, apiKey }: CallFacts): NoAnswer {
   // First, since an aborted request looks like a lost connection.
   if (isCancelled) return CANCELLED;
   if (error instanceof UnsupportedContent) return failed('unsupported_content', `the model cannot be sent ${shortened(error.message, undefined)}`);
   if (!isSent) return failed('not_sent', 'the request to the model could not be made');
-  if (error instanceof ProviderFailure) {
-    return failed('provider_error', `the model provider failed: ${shortened(error.message, apiKey)}`);
-  }
+  if (error instanceof ProviderFailure) return providerFailed(error, apiKey);
   if (error instanceof MalformedStream) return unknown('malformed_stream', `the answer of the model is malformed: ${error.message}`);
   const status = statusOf(error);
-  if (status !== null && status >= 400) return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(error, apiKey)}`);
+  if (status !== null && status >= 400) {
+    if (answered !== null && answered < 300) return ofStream(error, apiKey);
+    return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(error, apiKey)}`);
+  }
   if (status !== null && status >= 300) return unknown(`http_${status}`, `the model provider answered ${status}`);
   const chain = causesOf(error);
   if (chain.some(({ name }) => name === 'AI_InvalidResponseDataError')) {
@@ -70,6 +72,20 @@ function failed(code: string, message: string): NoAnswer {
 
 function unknown(code: string, message: string): NoAnswer {
   return { outcome: 'unknown', code, message };
+}
+
+/**
+ * Some libraries look at the beginning of a stream and make up a status for what they find there: an error that the
+ * provider sent, which says of what type it is, or something that they could not read.
+ */
+function ofStream(error: unknown, apiKey: string | undefined): NoAnswer {
+  const said = error instanceof Error && 'responseBody' in error && typeof error.responseBody === 'string' ? error.responseBody : '';
+  if (said.startsWith('{"type":"')) return providerFailed(error, apiKey);
+  return unknown('malformed_stream', 'the answer of the model is malformed');
+}
+
+function providerFailed(error: unknown, apiKey: string | undefined): NoAnswer {
+  return failed('provider_error', `the model provider failed${reasonOf(error, apiKey)}`);
 }
 
 /** The error's own status, or that of the answer in which it came up. */
