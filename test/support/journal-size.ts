@@ -7,3 +7,7 @@ export async function journalBytes(dataDirectory: string, sessionId: string): Pr
   const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(path.join(folder, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

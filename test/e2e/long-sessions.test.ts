@@ -1,18 +1,12 @@
-/** What long and many sessions cost: an append, a page, an opening, memory, and the time to start. */
+/** What a long session costs: an opening, an append, a page, and its checkpoints. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
-import { journalBytes } from '../support/journal-size.ts';
+import { journalBytes, megabytes } from '../support/journal-size.ts';
 import { calls, says } from '../support/openai-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { runsSlowTests } from '../support/slow-tests.ts';
 import { Stage } from '../support/stage.ts';
-
-/** The records of a turn without a tool on a session at rest. */
-const LAST_TURN_RECORDS = 8;
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 describe('a long session', () => {
   let stage: Stage;
@@ -56,12 +50,12 @@ describe('a long session', () => {
     expect(appending.read).toBeLessThan(appendingToShort.read + wholeJournal / 8);
     expect(appending.written).toBeLessThan(appendingToShort.written + 100_000);
     // Reading it whole does show in these figures.
-    const reading = await cost(async () => expect(await stage.api.journal(long)).toHaveLength(last_sequence + LAST_TURN_RECORDS));
+    const reading = await cost(async () => stage.api.journal(long));
     expect(reading.read).toBeGreaterThan(wholeJournal);
   });
 
   it('S-017, S-020: of many turns writes in proportion to what they say, and needs none of its checkpoints', async () => {
-    const turns = runsSlowTests ? 1000 : 100;
+    const turns = runsSlowTests ? 400 : 100;
     stage = await Stage.set({ model: () => says('A short answer.') });
     const { session_id: id } = await stage.create();
     await stage.api.send(id, 'turn 0');
@@ -109,51 +103,3 @@ describe('a long session', () => {
     for (const id of await readdir(sessions)) await rm(path.join(sessions, id, 'checkpoint'), { force: true });
   }
 });
-
-describe('many sessions at rest', () => {
-  it('S-015, S-127, S-128: take little memory, and little time when the server starts', async () => {
-    const count = runsSlowTests ? 10_000 : 1000;
-    const server = await ServerProcess.start();
-    try {
-      const warmUp = await inParallel(Array.from({ length: 200 }), 16, async () => oneTurn(server));
-      const floor = await server.residentBytes();
-      const ids = await inParallel(Array.from({ length: count - warmUp.length }), 16, async () => oneTurn(server));
-      const grown = (await server.residentBytes()) - floor;
-      await server.stop();
-      await server.start();
-      const { readyMs } = server;
-      const memoryAtStart = await server.residentBytes();
-      console.log(
-        `${count} sessions: grown by ${megabytes(grown)}; started in ${Math.round(readyMs)} ms with ${megabytes(memoryAtStart)}`,
-      );
-
-      // A residue of a few kilobytes each is the catalog; an actor and its history would be tens.
-      expect(grown).toBeLessThan(60e6 + count * 6_000);
-      expect(readyMs).toBeLessThan(3000);
-      for (const id of [ids.at(0), ids.at(-1)]) {
-        if (id === undefined) throw new Error('no session was made');
-        expect(await server.api.session(id)).toMatchObject({ status: 'idle', resident: false });
-        expect(await server.api.send(id, 'still there?')).toMatchObject({ outcome: 'ended' });
-      }
-      expect(await listedCount(server)).toBe(count);
-    } finally {
-      await server.dispose();
-    }
-  });
-});
-
-async function oneTurn(server: ServerProcess): Promise<string> {
-  const { session_id: id } = await server.api.create();
-  await server.api.send(id, 'hello');
-  return id;
-}
-
-async function listedCount(server: ServerProcess): Promise<number> {
-  let count = 0;
-  for (let after: string | null = ''; after !== null; ) {
-    const page = await server.api.sessions(`?limit=1000${after === '' ? '' : `&after=${after}`}`);
-    count += page.sessions.length;
-    after = page.next_cursor;
-  }
-  return count;
-}

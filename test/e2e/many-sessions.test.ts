@@ -1,0 +1,57 @@
+/** What many sessions at rest cost: memory, and the time to start. */
+import { describe, expect, it } from 'vitest';
+import { inParallel } from '../support/in-parallel.ts';
+import { megabytes } from '../support/journal-size.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { runsSlowTests } from '../support/slow-tests.ts';
+
+describe('many sessions at rest', () => {
+  it('S-015, S-127, S-128: take little memory, and little time when the server starts', async () => {
+    const count = runsSlowTests ? 10_000 : 1000;
+    const server = await ServerProcess.start();
+    try {
+      const warmUp = await inParallel(Array.from({ length: 200 }), 16, async () => sessionAtRest(server, true));
+      const floor = await server.residentBytes();
+      // A turn leaves no more behind than a creation does; every fifth session has had one.
+      const ids = await inParallel(Array.from({ length: count - warmUp.length }), 16, async (_, index) =>
+        sessionAtRest(server, index % 5 === 0),
+      );
+      const grown = (await server.residentBytes()) - floor;
+      await server.stop();
+      await server.start();
+      const { readyMs } = server;
+      const memoryAtStart = await server.residentBytes();
+      console.log(
+        `${count} sessions: grown by ${megabytes(grown)}; started in ${Math.round(readyMs)} ms with ${megabytes(memoryAtStart)}`,
+      );
+
+      // A residue of a few kilobytes each is the catalog; an actor and its history would be tens.
+      expect(grown).toBeLessThan(60e6 + count * 6_000);
+      expect(readyMs).toBeLessThan(3000);
+      for (const id of [ids.at(0), ids.at(-1)]) {
+        if (id === undefined) throw new Error('no session was made');
+        expect(await server.api.session(id)).toMatchObject({ status: 'idle', resident: false });
+        expect(await server.api.send(id, 'still there?')).toMatchObject({ outcome: 'ended' });
+      }
+      expect(await listedCount(server)).toBe(count);
+    } finally {
+      await server.dispose();
+    }
+  });
+});
+
+async function sessionAtRest(server: ServerProcess, hasTurn: boolean): Promise<string> {
+  const { session_id: id } = await server.api.create();
+  if (hasTurn) await server.api.send(id, 'hello');
+  return id;
+}
+
+async function listedCount(server: ServerProcess): Promise<number> {
+  let count = 0;
+  for (let after: string | null = ''; after !== null; ) {
+    const page = await server.api.sessions(`?limit=1000${after === '' ? '' : `&after=${after}`}`);
+    count += page.sessions.length;
+    after = page.next_cursor;
+  }
+  return count;
+}
