@@ -71,7 +71,7 @@ class ClaimFile {
 
   /** Runs one call after those that came before it, however they ended. */
   inTurn<T>(call: (file: ClaimFile) => Promise<T>): Promise<T> {
-    const answer = this.#last.then(() => this.#directory.using(() => this.#telling(call)));
+    const answer = this.#directory.using(() => this.#last.then(() => this.#telling(call)));
     this.#last = answer.catch(() => undefined);
     return answer;
   }
