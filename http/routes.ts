@@ -1,4 +1,5 @@
 /** What every route is made of: the services, and the parsing of what a request says. */
+import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import type { Clock, Log } from '../services/ports.ts';
@@ -47,8 +48,9 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   throw new HttpError('invalid_request', `${field === '' ? 'the body' : field} ${predicate}`, { field });
 }
 
-export function parseQuery<T>(schema: z.ZodType<T>, context: Context): T {
-  const query = { ...context.query };
+/** `given`: what of the query the schema is of, where that is not all of it. */
+export function parseQuery<T>(schema: z.ZodType<T>, context: Context, given: ParsedUrlQuery = context.query): T {
+  const query = { ...given };
   const repeated = Object.keys(query).find((name) => Array.isArray(query[name]));
   const problem = repeated === undefined ? problemOfQuery(schema, query) : { predicate: 'must be given once', field: pointerOf([repeated]) };
   if ('data' in problem) return problem.data;

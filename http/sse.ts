@@ -46,8 +46,6 @@ export async function answerEventStream<T>(
       return;
     }
     context.respond = false;
-    // A library session that is made for a reader who is gone already would never hear that it is.
-    if (connection.signal.aborted) return;
     await createSession(connection, { keepAlive: null, retry: null, trustClientEventId: false });
     await sendAll(connection, following.items, source);
   } catch (error) {
@@ -150,14 +148,13 @@ class PacedConnection extends Connection {
     });
   }
 
-  /** Called by the library when its signal aborts, and at the end of every stream. */
+  /** Called by the library once the signal aborts, whoever aborts it. */
   cleanup(): void {
     this.#isClosed = true;
     this.#cancelKeepalive();
   }
 
   close(): void {
-    this.cleanup();
     this.#context.res.off('close', this.#abort);
     this.#gone.abort();
     if (this.#hasHead) this.#context.res.end();

@@ -62,6 +62,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
     creation: parts,
     work,
+    clock,
     isDraining: () => isDraining,
   });
 

@@ -13,9 +13,11 @@
 import type { Command } from '../machines/commands.ts';
 import { isDecidedOnContents } from '../machines/commands.ts';
 import { decide, type Decision, type RefusalCode, type Rules } from '../machines/decide.ts';
+import type { DecidedRecord } from '../machines/dry-run.ts';
+import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
 import type { ChartState } from '../machines/projections/status.ts';
 import type { SessionState } from '../machines/replay.ts';
-import type { Sequence, SessionRecord } from '../machines/records.ts';
+import type { KeyedRequest, Sequence, SessionRecord } from '../machines/records.ts';
 import { FRAME_PAYLOAD_BYTES_MAX } from '../storage/frame.ts';
 import type { Journal, StoredFrame } from '../storage/journal.ts';
 import type { Clock } from './ports.ts';
@@ -28,6 +30,8 @@ const BATCH_BYTES_MAX = 256 * 1024;
 export type Receipt =
   | { readonly kind: 'committed'; readonly records: readonly SessionRecord[] }
   | { readonly kind: 'nothing' }
+  /** The request was made before, under the same key: nothing was decided. */
+  | { readonly kind: 'repeated'; readonly first: FirstRequest }
   | { readonly kind: 'refused'; readonly code: RefusalCode | 'too_large'; readonly state: ChartState };
 
 export interface Reactions {
@@ -41,13 +45,14 @@ export interface Reactions {
 
 interface Waiting {
   readonly command: Command;
+  readonly request: KeyedRequest | undefined;
   readonly resolve: (receipt: Receipt) => void;
   readonly reject: (error: unknown) => void;
 }
 
 interface Decided {
   readonly waiting: Waiting;
-  readonly decision: Decision | { readonly kind: 'refused'; readonly code: 'too_large'; readonly state: ChartState };
+  readonly decision: Decision | Extract<Receipt, { kind: 'repeated' | 'refused' }>;
 }
 
 /** The actor was released or spent: the session has to be opened again. */
@@ -100,10 +105,10 @@ export class SessionActor {
   }
 
   /** Rejects with what stopped the actor, or with the storage error that made the commit's outcome unknown. */
-  submit(command: Command): Promise<Receipt> {
+  submit(command: Command, request?: KeyedRequest): Promise<Receipt> {
     if (this.#stoppedBy !== null) return Promise.reject(new ActorStopped('the actor is stopped', { cause: this.#stoppedBy.error }));
     return new Promise((resolve, reject) => {
-      this.#mailbox.push({ command, resolve, reject });
+      this.#mailbox.push({ command, request, resolve, reject });
       if (!this.#isWorking) void this.#work();
     });
   }
@@ -155,19 +160,26 @@ export class SessionActor {
   /** Takes as many commands as go into one frame and can be decided on a dry run. */
   #decideBatch(taken: Decided[]): readonly string[] {
     const encoded: string[] = [];
+    const keyedHere: KeyedRecord[] = [];
     let bytes = 0;
     let { snapshot } = this.state;
     // A session's time never goes back, whatever the clock does.
     const recorded_at = Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at);
     for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
       if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
+      const first = next.request === undefined ? null : this.#firstOf(next.request, keyedHere);
+      if (first !== null) {
+        this.#mailbox.shift();
+        taken.push({ waiting: next, decision: { kind: 'repeated', first } });
+        continue;
+      }
       const { transcript, keyValues } = this.state;
       const metadata = this.state.lastSequence === 0 ? {} : this.state.facts.metadata;
       const wasResident = this.#hasCommitted || encoded.length > 0;
-      const decision = this.#decideOne(next, { snapshot, transcript, keyValues, metadata, wasResident });
-      if (decision === null) continue;
+      const decided = this.#decideOne(next, { snapshot, transcript, keyValues, metadata, wasResident }, recorded_at);
+      if (decided === null) continue;
+      const { decision, added } = decided;
       if (decision.kind === 'records') {
-        const added = decision.records.map((record) => encodeRecord(timed(record, recorded_at)));
         const addedBytes = payloadBytesOf(added);
         if (addedBytes > FRAME_PAYLOAD_BYTES_MAX) {
           this.#mailbox.shift();
@@ -176,6 +188,7 @@ export class SessionActor {
         }
         if (encoded.length > 0 && bytes + addedBytes > BATCH_BYTES_MAX) break;
         encoded.push(...added);
+        keyedHere.push(...decision.records.filter(isKeyed));
         bytes += addedBytes;
         ({ snapshot } = decision);
       }
@@ -185,16 +198,35 @@ export class SessionActor {
     return encoded;
   }
 
-  /** A command that decide throws on costs itself alone: nothing of it was written. Null: it was rejected. */
-  #decideOne(next: Waiting, standing: Parameters<typeof decide>[0]): Decision | null {
+  /** What a keyed request first caused: in the journal, or in the commit that is being put together. */
+  #firstOf(request: KeyedRequest, keyedHere: readonly KeyedRecord[]): FirstRequest | null {
+    const here = keyedHere.find(({ request: { key, route } }) => key === request.key && route === request.route);
+    if (here !== undefined) return { sequence: here.sequence, body: here.request.body };
+    return this.state.requests.find(request, this.#clock.now());
+  }
+
+  /** A command that cannot be decided or encoded costs itself alone: nothing of it was written. Null: it was rejected. */
+  #decideOne(
+    next: Waiting,
+    standing: Parameters<typeof decide>[0],
+    recorded_at: number,
+  ): { readonly decision: Decision; readonly added: readonly string[] } | null {
     try {
-      return decide(standing, next.command, this.#rules);
+      const decision = decide(standing, next.command, this.#rules, next.request);
+      const records = decision.kind === 'records' ? decision.records : [];
+      return { decision, added: records.map((record) => encodeRecord(timed(record, recorded_at))) };
     } catch (error) {
       this.#mailbox.shift();
       next.reject(error);
       return null;
     }
   }
+}
+
+type KeyedRecord = DecidedRecord & { readonly request: KeyedRequest };
+
+function isKeyed(record: DecidedRecord): record is KeyedRecord {
+  return record.request !== undefined;
 }
 
 function answer({ waiting, decision }: Decided, records: readonly SessionRecord[]): void {

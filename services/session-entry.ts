@@ -14,7 +14,7 @@ import type { Command } from '../machines/commands.ts';
 import type { Rules } from '../machines/decide.ts';
 import { recover } from '../machines/recover.ts';
 import { SessionState } from '../machines/replay.ts';
-import type { SessionRecord } from '../machines/records.ts';
+import type { KeyedRequest, SessionRecord } from '../machines/records.ts';
 import { StorageError, type Journal, type SessionStore } from '../storage/journal.ts';
 import { rowOf, type Catalog } from './catalog.ts';
 import type { EventFeed } from './event-feed.ts';
@@ -98,8 +98,8 @@ export class SessionEntry {
     }
   }
 
-  async command(command: Command): Promise<Receipt> {
-    return this.#use(async () => (await this.#activate()).submit(command));
+  async command(command: Command, request?: KeyedRequest): Promise<Receipt> {
+    return this.#use(async () => (await this.#activate()).submit(command, request));
   }
 
   /** Records that the session is to be deleted, and takes it away. Whoever comes meanwhile waits for the outcome. */

@@ -23,6 +23,7 @@ const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
 export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed' }>['records'] {
   if (receipt.kind === 'committed') return receipt.records;
   if (receipt.kind === 'nothing') return [];
+  if (receipt.kind === 'repeated') throw new Error('a repeat is answered before it gets here');
   const { code } = receipt;
   if (code === 'turn_cancelled' || code === 'turn_over') throw new Error(`a session's command was answered with ${code}`);
   if (code === 'metadata_full') throw new ServiceError('invalid_request', MESSAGE_OF_REFUSAL[code], { details: { field: '/metadata' } });

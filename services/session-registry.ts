@@ -3,6 +3,7 @@
  * start, and closes them when nothing does.
  */
 import type { Command } from '../machines/commands.ts';
+import type { KeyedRequest } from '../machines/records.ts';
 import type { SessionState } from '../machines/replay.ts';
 import type { Journal } from '../storage/journal.ts';
 import { ActorStopped, type Receipt } from './session-actor.ts';
@@ -34,8 +35,8 @@ export class SessionRegistry {
     }
   }
 
-  command(sessionId: string, command: Command): Promise<Receipt> {
-    return this.#withEntry(sessionId, (entry) => entry.command(command));
+  command(sessionId: string, command: Command, request?: KeyedRequest): Promise<Receipt> {
+    return this.#withEntry(sessionId, (entry) => entry.command(command, request));
   }
 
   read<T>(sessionId: string, work: (journal: Journal) => Promise<T>): Promise<T> {

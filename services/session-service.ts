@@ -20,6 +20,7 @@ import type {
   TurnFailureCode,
   Usage,
 } from '../machines/records.ts';
+import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { ModelDelta } from './models/model-provider.ts';
 
 /** What a create names. Every name is resolved once and recorded; nothing later moves the session. */
@@ -104,6 +105,17 @@ export type LiveEvent =
 
 export type Followed<T> = { readonly kind: 'recorded'; readonly item: T } | { readonly kind: 'live'; readonly event: LiveEvent };
 
+export interface ListQuery {
+  /** The id after which the page begins; the empty text is the start. */
+  readonly after: string;
+  readonly limit: number;
+  readonly status?: SessionStatus;
+  /** Only sessions whose metadata says all of this. */
+  readonly metadata?: Metadata;
+}
+
+export type MetadataChanges = Readonly<Record<string, string | null>>;
+
 export interface PageQuery {
   /** 0 is the start. */
   readonly after: Sequence;
@@ -111,24 +123,36 @@ export interface PageQuery {
 }
 
 export interface SessionService {
-  create(tenant: string, request: CreateSession): Promise<SessionView>;
+  create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView>;
   get(tenant: string, sessionId: string): Promise<SessionView>;
   /** By id, ascending; `next_cursor` is null at the end. */
   list(
     tenant: string,
-    query: { readonly after: string; readonly limit: number },
+    query: ListQuery,
   ): Promise<{ readonly sessions: readonly (SessionView | DamagedSessionView)[]; readonly next_cursor: string | null }>;
 
+  /**
+   * The first answer of a keyed call that was made before; null where its key is free. Looked at before anything else is
+   * checked. Rejects with `idempotency_mismatch`, `_in_progress` or `_ambiguous`. `sessionId`: null for a create.
+   */
+  repeated<R extends KeyedRoute>(
+    tenant: string,
+    sessionId: string | null,
+    call: KeyedCall<R>,
+  ): Promise<{ readonly answer: RouteAnswers[R] } | null>;
+
   /** Answers when the turn is over. A caller that goes away does not stop the turn. */
-  send(tenant: string, sessionId: string, input: UserInput): Promise<TurnAnswer>;
+  send(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnAnswer>;
   /** Answers when `turn_started` is durable. */
-  submit(tenant: string, sessionId: string, input: UserInput): Promise<TurnReceipt>;
+  submit(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnReceipt>;
   /** Accepted in every state; nothing changes where no turn is running. Answers when it is recorded. */
-  cancel(tenant: string, sessionId: string): Promise<void>;
-  resume(tenant: string, sessionId: string): Promise<SessionView>;
+  cancel(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void>;
+  resume(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView>;
   /** Refuses messages from its record on; answers when the session is ended, after the running turn. */
-  end(tenant: string, sessionId: string): Promise<SessionView>;
-  delete(tenant: string, sessionId: string): Promise<void>;
+  end(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView>;
+  /** Merges by name; null takes a name away. */
+  changeMetadata(tenant: string, sessionId: string, changes: MetadataChanges, keyed?: KeyedCall): Promise<SessionView>;
+  delete(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void>;
 
   events(tenant: string, sessionId: string, query: PageQuery & { readonly types?: readonly string[] }): Promise<Page<PublicEvent>>;
   journal(tenant: string, sessionId: string, query: PageQuery): Promise<Page<SessionRecord>>;

@@ -2,11 +2,10 @@
  * The application API over the registry: it finds the session for its tenant, asks, and puts answers together. What may
  * happen to a session is not decided here.
  */
-import type { Command } from '../machines/commands.ts';
+import type { SessionCommand } from '../machines/commands.ts';
 import type { UserInput } from '../machines/messages.ts';
-import { textOf } from '../machines/messages.ts';
+import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
-import { STATUS_OF_STATE, type ChartState, type SessionStatus } from '../machines/projections/status.ts';
 import type { Sequence, SessionCreated, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
 import type { AdmittedWork } from './admitted-work.ts';
@@ -15,7 +14,13 @@ import { resolveCreation, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed, FollowedJournal } from './event-feed.ts';
 import { assertCursor, creationOf, eventPage, recordPage, someRecords } from './history.ts';
+import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
+import type { Clock } from './ports.ts';
+import { answerAgain } from './repeats.ts';
+import { statusOf, viewOf } from './session-views.ts';
+import { TurnAnswerFold } from './turn-answer.ts';
 import { accepted, serviceError } from './session-refusals.ts';
+import { plainMessages } from './plain-messages.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type {
@@ -23,6 +28,8 @@ import type {
   DamagedSessionView,
   Followed,
   Following,
+  ListQuery,
+  MetadataChanges,
   Page,
   PageQuery,
   SessionService,
@@ -41,6 +48,7 @@ export interface SessionsParts {
   readonly ids: SessionIds;
   readonly creation: CreateServices;
   readonly work: AdmittedWork;
+  readonly clock: Clock;
   isDraining(): boolean;
 }
 
@@ -57,7 +65,9 @@ export class Sessions implements SessionService {
       const created = resolveCreation(tenant, request, this.#parts.creation);
       const sessionId = this.#parts.ids.next();
       const { registry, work } = this.#parts;
-      const transcript = request.transcript ?? [];
+      const seed = plainMessages(request.transcript ?? []);
+      if (!seed.ok) throw new ServiceError('invalid_request', `this cannot be a transcript: ${seed.reason}`, { details: { field: '/transcript' } });
+      const transcript = seed.messages;
       accepted(await work.run(() => registry.create(sessionId, { kind: 'create', created, transcript })));
       return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
     });
@@ -69,13 +79,13 @@ export class Sessions implements SessionService {
 
   async list(
     tenant: string,
-    { after, limit }: { readonly after: string; readonly limit: number },
+    { after, limit, ...filter }: ListQuery,
   ): Promise<{ readonly sessions: readonly (SessionView | DamagedSessionView)[]; readonly next_cursor: string | null }> {
     return answering(async () => {
       const sessions: (SessionView | DamagedSessionView)[] = [];
       let last = after;
       for (const sessionId of this.#parts.catalog.idsAfter(after)) {
-        const listed = await this.#listed(tenant, sessionId);
+        const listed = await this.#listed(tenant, sessionId, filter);
         if (listed === null) continue;
         // Only a session that this tenant has makes another page: there is nothing to learn from anybody else's.
         if (sessions.length === limit) return { sessions, next_cursor: last };
@@ -86,42 +96,49 @@ export class Sessions implements SessionService {
     });
   }
 
-  async send(tenant: string, sessionId: string, input: UserInput): Promise<TurnAnswer> {
+  async repeated<R extends KeyedRoute>(
+    tenant: string,
+    sessionId: string | null,
+    call: KeyedCall<R>,
+  ): Promise<{ readonly answer: RouteAnswers[R] } | null> {
     return answering(async () => {
-      this.#admit();
-      const { sequence } = await this.#start(tenant, sessionId, { kind: 'send', input, mode: 'sync' });
-      return this.#turnAnswer(sessionId, sequence);
-    });
-  }
-
-  async submit(tenant: string, sessionId: string, input: UserInput): Promise<TurnReceipt> {
-    return answering(async () => {
-      this.#admit();
-      return this.#start(tenant, sessionId, { kind: 'send', input, mode: 'async' });
-    });
-  }
-
-  async cancel(tenant: string, sessionId: string): Promise<void> {
-    return answering(async () => {
-      await this.#command(tenant, sessionId, { kind: 'cancel', by: 'caller' });
-    });
-  }
-
-  async resume(tenant: string, sessionId: string): Promise<SessionView> {
-    return answering(async () => {
+      if (sessionId === null) return null;
       await this.#rowOf(tenant, sessionId);
-      this.#admit();
-      await this.#command(tenant, sessionId, { kind: 'resume' });
-      return this.#view(tenant, sessionId);
+      const first = await this.#parts.registry.readState(sessionId, (state) => state.requests.find(call.request, this.#parts.clock.now()));
+      if (first === null) return null;
+      return { answer: (await this.#again(sessionId, call, first)) as RouteAnswers[R] };
     });
   }
 
-  async end(tenant: string, sessionId: string): Promise<SessionView> {
-    return answering(async () => {
-      await this.#command(tenant, sessionId, { kind: 'end', mode: 'wait' });
+  async send(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnAnswer> {
+    return this.#keyed(tenant, sessionId, { kind: 'send', input, mode: 'sync' }, keyed, (records) =>
+      this.#turnAnswer(sessionId, startedIn(records)),
+    );
+  }
+
+  async submit(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnReceipt> {
+    return this.#keyed(tenant, sessionId, { kind: 'send', input, mode: 'async' }, keyed, (records) =>
+      Promise.resolve({ session_id: sessionId, sequence: startedIn(records) }),
+    );
+  }
+
+  async cancel(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
+    await this.#keyed(tenant, sessionId, { kind: 'cancel', by: 'caller' }, keyed, () => Promise.resolve(null));
+  }
+
+  async resume(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView> {
+    return this.#keyed(tenant, sessionId, { kind: 'resume' }, keyed, () => this.#view(tenant, sessionId));
+  }
+
+  async end(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView> {
+    return this.#keyed(tenant, sessionId, { kind: 'end', mode: 'wait' }, keyed, async () => {
       await this.#untilEnded(sessionId);
       return this.#view(tenant, sessionId);
     });
+  }
+
+  async changeMetadata(tenant: string, sessionId: string, changes: MetadataChanges, keyed?: KeyedCall): Promise<SessionView> {
+    return this.#keyed(tenant, sessionId, { kind: 'change_metadata', changes }, keyed, () => this.#view(tenant, sessionId));
   }
 
   async delete(tenant: string, sessionId: string): Promise<void> {
@@ -182,7 +199,7 @@ export class Sessions implements SessionService {
     try {
       await this.#parts.registry.settle(sessionId);
     } catch (error) {
-      throw tenant === OPERATOR_TENANT ? error : notFound();
+      throw tenant === OPERATOR_TENANT || this.#parts.catalog.ownerOf(sessionId) === tenant ? error : notFound();
     }
   }
 
@@ -191,18 +208,33 @@ export class Sessions implements SessionService {
     return this.#parts.registry.read(sessionId, work);
   }
 
-  async #command(tenant: string, sessionId: string, command: Command): Promise<readonly SessionRecord[]> {
-    return this.#parts.work.run(async () => {
-      await this.#rowOf(tenant, sessionId);
-      return accepted(await this.#parts.registry.command(sessionId, command));
+  /**
+   * Submits a command of the session and answers from what it recorded; where its key was used before, with the first
+   * answer again.
+   */
+  async #keyed<T extends RouteAnswers[KeyedRoute]>(
+    tenant: string,
+    sessionId: string,
+    command: SessionCommand,
+    keyed: KeyedCall | undefined,
+    answer: (records: readonly SessionRecord[]) => Promise<T>,
+  ): Promise<T> {
+    return answering(async () => {
+      const { registry, work } = this.#parts;
+      const receipt = await work.run(async () => {
+        await this.#rowOf(tenant, sessionId);
+        if (command.kind === 'send' || command.kind === 'resume') this.#admit();
+        return registry.command(sessionId, command, keyed?.request);
+      });
+      if (receipt.kind !== 'repeated' || keyed === undefined) return answer(accepted(receipt));
+      keyed.isReplayed = true;
+      return (await this.#again(sessionId, keyed, receipt.first)) as T;
     });
   }
 
-  async #start(tenant: string, sessionId: string, command: Command): Promise<TurnReceipt> {
-    const records = await this.#command(tenant, sessionId, command);
-    const started = records.find(({ type }) => type === 'turn_started');
-    if (started === undefined) throw new Error('an accepted message starts its turn, or is queued');
-    return { session_id: sessionId, sequence: started.sequence };
+  async #again(sessionId: string, keyed: KeyedCall, first: FirstRequest): Promise<RouteAnswers[KeyedRoute]> {
+    const { registry } = this.#parts;
+    return registry.read(sessionId, (journal) => answerAgain(journal, keyed, first, registry.isResident(sessionId)));
   }
 
   async #view(tenant: string, sessionId: string): Promise<SessionView> {
@@ -213,27 +245,17 @@ export class Sessions implements SessionService {
   }
 
   #viewOf(sessionId: string, row: CatalogRow, created: SessionCreated): SessionView {
-    return {
-      session_id: sessionId,
-      status: statusOf(row.state),
-      resident: this.#parts.registry.isResident(sessionId),
-      last_sequence: row.last_sequence,
-      created_at: row.created_at,
-      updated_at: row.updated_at,
-      agentloop: { name: created.agentloop, configuration: created.configuration },
-      model: created.model,
-      ...(created.system === undefined ? {} : { system: created.system }),
-      tools: created.tools,
-      environments: created.environments,
-      after_stop: created.after_stop,
-      retain: created.retain,
-      metadata: row.metadata,
-    };
+    return viewOf(sessionId, row, created, this.#parts.registry.isResident(sessionId));
   }
 
-  /** Null where it is not this tenant's, or was deleted meanwhile. A refused journal takes no other session down. */
-  async #listed(tenant: string, sessionId: string): Promise<SessionView | DamagedSessionView | null> {
+  /** Null where it is not this tenant's or not asked for, or was deleted meanwhile. A refused journal takes no other session down. */
+  async #listed(
+    tenant: string,
+    sessionId: string,
+    filter: Pick<ListQuery, 'status' | 'metadata'>,
+  ): Promise<SessionView | DamagedSessionView | null> {
     try {
+      if (!matches(await this.#rowOf(tenant, sessionId), filter)) return null;
       return await this.#view(tenant, sessionId);
     } catch (error) {
       const answer = serviceError(error);
@@ -292,23 +314,10 @@ export class Sessions implements SessionService {
 
   /** The turn's answer, from its own records: the caller follows them like anybody else. */
   async #turnAnswer(sessionId: string, sequence: Sequence): Promise<TurnAnswer> {
-    const ended = new Map<Sequence, SessionRecord<'model_call_ended'>>();
-    let messageSequence: Sequence | null = null;
-    let result: TurnAnswer['result'];
+    const fold = new TurnAnswerFold(sessionId);
     for await (const followed of this.#records(sessionId, sequence - 1, neverAborted())) {
-      if (followed.kind === 'live') continue;
-      const record = followed.item;
-      if (record.type === 'turn_started') messageSequence ??= record.data.message_sequence;
-      if (record.type === 'model_call_ended') ended.set(record.sequence, record);
-      if (record.type === 'activation_ended' && record.data.result !== undefined && 'sequence' in record.data.result) {
-        result = resultOf(ended.get(record.data.result.sequence));
-      }
-      if ((record.type !== 'turn_ended' && record.type !== 'turn_failed') || record.data.message_sequence !== messageSequence) continue;
-      const common = { session_id: sessionId, sequence, status: statusAfter(record), last_sequence: record.sequence };
-      if (record.type === 'turn_failed') {
-        return { ...common, outcome: 'failed', error: { code: record.data.code, message: record.data.message } };
-      }
-      return { ...common, outcome: 'ended', ...(result === undefined ? {} : { result }) };
+      const answer = followed.kind === 'recorded' ? fold.apply(followed.item) : null;
+      if (answer !== null) return answer;
     }
     if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server was shut down before the turn was over');
     throw notFound();
@@ -323,6 +332,11 @@ export class Sessions implements SessionService {
   }
 }
 
+function matches(row: CatalogRow, { status, metadata = {} }: Pick<ListQuery, 'status' | 'metadata'>): boolean {
+  if (status !== undefined && statusOf(row.state) !== status) return false;
+  return Object.entries(metadata).every(([name, value]) => Object.hasOwn(row.metadata, name) && row.metadata[name] === value);
+}
+
 async function answering<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -331,27 +345,15 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function resultOf(record: SessionRecord<'model_call_ended'> | undefined): TurnAnswer['result'] {
-  if (record === undefined) return undefined;
-  const { message, finish_reason, usage } = record.data;
-  return { text: textOf(message), message, finish_reason, ...(usage === undefined ? {} : { usage }) };
-}
-
 /** A turn's answer is waited for however long it takes: its bounds are the turn's own. */
 function neverAborted(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** What the session is once a turn's last record stands: what follows is in the same commit, and the record says so. */
-function statusAfter(record: SessionRecord<'turn_ended' | 'turn_failed'>): SessionStatus {
-  if (record.data.end) return 'ending';
-  if (record.type === 'turn_ended' && record.data.next !== null) return 'running';
-  return statusOf(record.state as ChartState);
-}
-
-function statusOf(state: ChartState): SessionStatus {
-  if (state === 'none') throw new Error('there is no session before its first record');
-  return STATUS_OF_STATE[state];
+function startedIn(records: readonly SessionRecord[]): Sequence {
+  const started = records.find(({ type }) => type === 'turn_started');
+  if (started === undefined) throw new Error('an accepted message starts its turn in the same commit');
+  return started.sequence;
 }
 
 function notFound(): ServiceError {

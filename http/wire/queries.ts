@@ -1,11 +1,12 @@
 /** The queries of `/v1`. A query is text; here it becomes numbers and lists. */
 import { z } from 'zod';
+import { SESSION_STATUSES } from '../../machines/projections/status.ts';
 import { isRecordType, RECORD_VISIBILITY } from '../../machines/records.ts';
 import { isSessionId } from './names.ts';
 
 // One page is one answer in memory; the service bounds its bytes, this bounds its entries.
-export const PAGE_LIMIT_MAX = 1000;
-export const PAGE_LIMIT_DEFAULT = 100;
+const PAGE_LIMIT_MAX = 1000;
+const PAGE_LIMIT_DEFAULT = 100;
 
 const wholeNumber = /^(0|[1-9][0-9]{0,15})$/;
 
@@ -52,6 +53,7 @@ export const listQuery = z.strictObject({
   // The empty text is before every id, and no client writes it: an empty `after=` is a variable that was not set.
   after: z.string().refine(isSessionId, { error: 'must be the id of a session, as next_cursor gives it' }).exactOptional(),
   limit,
+  status: z.enum(SESSION_STATUSES).exactOptional(),
 });
 export const eventsQuery = z.strictObject({ after, limit, types: typesSchema.exactOptional() });
 /** A browser's EventSource can set no header, so that its token comes here; it has been looked at by then. */

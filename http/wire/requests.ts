@@ -1,5 +1,6 @@
 /** The bodies of `/v1`. Fields that are not named here are refused by name. */
 import { z } from 'zod';
+import { METADATA_PAIRS_MAX } from '../../machines/decide.ts';
 import type { Metadata } from '../../machines/records.ts';
 import { inputSchema, jsonObjectSchema, transcriptSchema } from './messages.ts';
 import { charactersSchema, modelNameSchema, nameSchema, toolNameSchema } from './names.ts';
@@ -7,15 +8,14 @@ import { charactersSchema, modelNameSchema, nameSchema, toolNameSchema } from '.
 // Providers take no more tools than this in one request.
 const TOOLS_MAX = 128;
 // Metadata is for finding a session again; whatever is larger has its place elsewhere.
-const METADATA_PAIRS_MAX = 32;
 const METADATA_KEY_CHARACTERS_MAX = 64;
 const METADATA_VALUE_CHARACTERS_MAX = 512;
 
+const metadataKeySchema = charactersSchema({ min: 1, max: METADATA_KEY_CHARACTERS_MAX });
+const metadataValueSchema = charactersSchema({ min: 0, max: METADATA_VALUE_CHARACTERS_MAX });
+
 const metadataSchema: z.ZodType<Metadata> = z
-  .record(
-    charactersSchema({ min: 1, max: METADATA_KEY_CHARACTERS_MAX }),
-    charactersSchema({ min: 0, max: METADATA_VALUE_CHARACTERS_MAX }),
-  )
+  .record(metadataKeySchema, metadataValueSchema)
   .refine((metadata) => Object.keys(metadata).length <= METADATA_PAIRS_MAX, {
     error: `must hold at most ${METADATA_PAIRS_MAX} pairs`,
   });
@@ -44,7 +44,12 @@ export const createSessionBody = z.strictObject({
 export type CreateSessionBody = z.infer<typeof createSessionBody>;
 
 export const sendMessageBody = z.strictObject({ input: inputSchema });
-export type SendMessageBody = z.infer<typeof sendMessageBody>;
 
 /** Of the verbs that say everything by their path. */
 export const emptyBody = z.strictObject({});
+
+/** A null takes the name away. How many names are left is the session's to say. */
+export const changeMetadataBody = z.strictObject({ metadata: z.record(metadataKeySchema, metadataValueSchema.nullable()) });
+
+/** Filters of the list, by key: a session is listed where all of them are so. */
+export const metadataFilters = z.record(metadataKeySchema, metadataValueSchema);

@@ -16,7 +16,8 @@ export const CHART_STATES = [
 ] as const;
 export type ChartState = (typeof CHART_STATES)[number];
 
-export type SessionStatus = 'creating' | 'idle' | 'running' | 'interrupted' | 'ending' | 'ended' | 'failed';
+export const SESSION_STATUSES = ['creating', 'idle', 'running', 'interrupted', 'ending', 'ended', 'failed'] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
 /** A state of no session, `none`, has no status: nothing is there before the first record. */
 export const STATUS_OF_STATE: Readonly<Record<Exclude<ChartState, 'none'>, SessionStatus>> = {

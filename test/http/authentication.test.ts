@@ -72,6 +72,7 @@ describe('with an API key', () => {
       [`${events}?access_token=${KEY}`, { headers: { accept: 'text/event-stream', authorization: 'Bearer wrong' } }],
     ];
     for (const [path, init] of refused) expect((await stage.request('GET', path, init)).status).toBe(401);
+    expect((await stage.request('POST', `${events}?access_token=${KEY}`, stream)).status).toBe(401);
   });
 
   it('writes it into no log line, whatever fails', async () => {

@@ -40,7 +40,7 @@ describe('routes', () => {
   it.each([
     ['PUT', '/v1/sessions', 'GET, HEAD, POST'],
     ['OPTIONS', '/v1/sessions', 'GET, HEAD, POST'],
-    ['PATCH', `/v1/sessions/${SESSION_ID}`, 'DELETE, GET, HEAD'],
+    ['PUT', `/v1/sessions/${SESSION_ID}`, 'DELETE, GET, HEAD, PATCH'],
     ['GET', `/v1/sessions/${SESSION_ID}/messages`, 'POST'],
     ['DELETE', `/v1/sessions/${SESSION_ID}/cancel`, 'POST'],
     ['POST', `/v1/sessions/${SESSION_ID}/events`, 'GET, HEAD'],

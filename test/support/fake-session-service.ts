@@ -62,6 +62,13 @@ export class FakeSessionService implements SessionService {
     return this.#answer('list', args, { sessions: this.listed, next_cursor: null });
   }
 
+  /** No key was used before, unless a test says so; and no call of a route is counted by its look-up. */
+  repeated: SessionService['repeated'] = () => Promise.resolve(null);
+
+  changeMetadata(...args: Parameters<SessionService['changeMetadata']>): Promise<SessionView> {
+    return this.#answer('changeMetadata', args, SESSION);
+  }
+
   send(...args: Parameters<SessionService['send']>): Promise<TurnAnswer> {
     return this.#answer('send', args, TURN);
   }
@@ -111,7 +118,8 @@ export class FakeSessionService implements SessionService {
     args: Parameters<SessionService[K]>,
     answer: Awaited<ReturnType<SessionService[K]>>,
   ): Promise<Awaited<ReturnType<SessionService[K]>>> {
-    this.calls.push({ method, args });
+    // An optional argument that was left out is no argument.
+    this.calls.push({ method, args: args.filter((argument: unknown) => argument !== undefined) });
     const instead = this.instead[method] as
       | ((...args: Parameters<SessionService[K]>) => Promise<Awaited<ReturnType<SessionService[K]>>>)
       | undefined;

@@ -1,0 +1,68 @@
+/**
+ * `Idempotency-Key`: a repeat of a request gets the first one's answer. The key is looked up once the caller is known and
+ * before anything else is checked, since what is wrong by now (a busy session, a shutdown) was right the first time.
+ */
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Context } from 'koa';
+import type { JsonValue } from '../machines/messages.ts';
+import { KeyedCall, type KeyedRoute, type RouteAnswers } from '../services/keyed-call.ts';
+import type { SessionService } from '../services/session-service.ts';
+import { HttpError } from './errors.ts';
+
+const KEY_BYTES_MAX = 256;
+
+export interface KeyedScope<R extends KeyedRoute> {
+  readonly tenant: string;
+  /** Null for a create. */
+  readonly sessionId: string | null;
+  readonly route: R;
+  readonly body: JsonValue | undefined;
+}
+
+/** Answers a route's request: again, where its key was used before; else by `work`, which checks what is still to check. */
+export async function answerOnce<R extends KeyedRoute>(
+  context: Context,
+  sessions: SessionService,
+  { tenant, sessionId, route, body }: KeyedScope<R>,
+  work: (keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
+): Promise<RouteAnswers[R]> {
+  const key = keyOf(context);
+  if (key === null) return work(undefined);
+  const call = new KeyedCall(route, key, hashOf(body));
+  const repeated = await sessions.repeated(tenant, sessionId, call);
+  if (repeated !== null) {
+    context.set('Idempotent-Replayed', 'true');
+    return repeated.answer;
+  }
+  const answer = await work(call);
+  if (call.isReplayed) context.set('Idempotent-Replayed', 'true');
+  return answer;
+}
+
+/** Null where the request has none. */
+function keyOf(context: Context): string | null {
+  const given = context.req.headersDistinct['idempotency-key'];
+  if (given === undefined) return null;
+  const [bytes = ''] = given;
+  // A header comes as Latin-1, one character for each byte; what was sent is UTF-8.
+  const key = decodeUtf8(Buffer.from(bytes, 'latin1'));
+  const isText = key !== null && bytes.length >= 1 && bytes.length <= KEY_BYTES_MAX && !/\p{Cc}/u.test(key);
+  if (given.length === 1 && isText) return key;
+  throw new HttpError('invalid_request', `the Idempotency-Key must be sent once, as 1 to ${KEY_BYTES_MAX} bytes of text in UTF-8`, {
+    field: '/Idempotency-Key',
+  });
+}
+
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Of the canonical JSON: the order of keys, white space and escapes make no other body. No body is the empty object. */
+function hashOf(body: JsonValue | undefined): string {
+  return createHash('sha256').update(canonicalize(body ?? {}) ?? '').digest('hex');
+}

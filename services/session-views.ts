@@ -1,0 +1,29 @@
+/** A session as it is shown: its creation, and what the catalog's row says of it. */
+import { STATUS_OF_STATE, type ChartState, type SessionStatus } from '../machines/projections/status.ts';
+import type { SessionCreated } from '../machines/records.ts';
+import type { CatalogRow } from './catalog.ts';
+import type { SessionView } from './session-service.ts';
+
+export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreated, resident: boolean): SessionView {
+  return {
+    session_id: sessionId,
+    status: statusOf(row.state),
+    resident,
+    last_sequence: row.last_sequence,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    agentloop: { name: created.agentloop, configuration: created.configuration },
+    model: created.model,
+    ...(created.system === undefined ? {} : { system: created.system }),
+    tools: created.tools,
+    environments: created.environments,
+    after_stop: created.after_stop,
+    retain: created.retain,
+    metadata: row.metadata,
+  };
+}
+
+export function statusOf(state: ChartState): SessionStatus {
+  if (state === 'none') throw new Error('there is no session before its first record');
+  return STATUS_OF_STATE[state];
+}
