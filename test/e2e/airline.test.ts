@@ -129,7 +129,7 @@ function transcriptUntil({ turn, step, at }: Hang): readonly TranscriptMessage[]
     tool_use_id,
     outcome: 'unknown',
     is_error: true,
-    content: [{ type: 'text', text: expect.stringContaining('may') as string }],
+    content: [{ type: 'text', text: expect.stringContaining('may') }],
   }));
   return [...whole, asked, { role: 'user', content: unknown }];
 }

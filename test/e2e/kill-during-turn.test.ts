@@ -119,7 +119,7 @@ describe('a kill while a turn runs', () => {
     const results = stage.model.calls.all[1]?.request.messages.filter(({ role }) => role === 'tool');
     expect(results).toEqual([
       { role: 'tool', tool_call_id: 'call_first', content: 'first is done' },
-      { role: 'tool', tool_call_id: 'call_hung', content: expect.stringMatching(/unknown|may have/i) as string },
+      { role: 'tool', tool_call_id: 'call_hung', content: expect.stringMatching(/unknown|may have/i) },
       { role: 'tool', tool_call_id: 'call_last', content: 'last is done' },
     ]);
     expect(stage.model.refusals).toEqual([]);

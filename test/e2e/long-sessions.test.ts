@@ -27,7 +27,7 @@ describe('a long session', () => {
     await stage.api.send(short, 'hello');
     await stage.api.send(long, 'fill');
     await stage.api.send(long, 'hello');
-    await stage.server.stop();
+    expect(await stage.server.stop()).toBe(0);
     await stage.server.start();
     const wholeJournal = await journalBytes(stage.server.dataDirectory, long);
     // What the process reads and writes the first time it does anything is not the session's.
@@ -73,7 +73,7 @@ describe('a long session', () => {
 
     const transcript = await stage.api.transcript(id);
     const records = await stage.api.journal(id);
-    await stage.server.stop();
+    expect(await stage.server.stop()).toBe(0);
     await removeCheckpoints();
     await stage.server.start();
 

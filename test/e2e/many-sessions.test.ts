@@ -17,7 +17,7 @@ describe('many sessions at rest', () => {
         sessionAtRest(server, index % 5 === 0),
       );
       const grown = (await server.residentBytes()) - floor;
-      await server.stop();
+      expect(await server.stop()).toBe(0);
       await server.start();
       const { readyMs } = server;
       const memoryAtStart = await server.residentBytes();

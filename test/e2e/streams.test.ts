@@ -50,7 +50,7 @@ describe('a stream', () => {
     await reader.ended;
 
     expect(reader.headers).toMatchObject({
-      'content-type': expect.stringMatching(/^text\/event-stream/) as string,
+      'content-type': expect.stringMatching(/^text\/event-stream/),
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     });

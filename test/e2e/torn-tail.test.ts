@@ -54,7 +54,7 @@ describe('a journal that lost the last bytes of its file', () => {
 
     expect(await server.api.request('GET', `/v1/sessions/${damaged}/events`)).toMatchObject({
       status: 500,
-      body: { error: { code: 'journal_corrupt', details: { file: expect.stringContaining(damaged) as string } } },
+      body: { error: { code: 'journal_corrupt', details: { file: expect.stringContaining(damaged) } } },
     });
     const { sessions } = await server.api.sessions();
     expect(sessions.find(({ session_id }) => session_id === damaged)).toMatchObject({ damaged: true });

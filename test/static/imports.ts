@@ -14,7 +14,7 @@ export interface Import {
 }
 
 /** Each layer with the layers that it may import besides itself. */
-export const LAYERS_BELOW: Readonly<Record<Layer, readonly Layer[]>> = {
+const LAYERS_BELOW: Readonly<Record<Layer, readonly Layer[]>> = {
   machines: [],
   storage: [],
   services: ['machines', 'storage'],
@@ -25,13 +25,13 @@ export const LAYERS_BELOW: Readonly<Record<Layer, readonly Layer[]>> = {
 };
 
 /** The packages of layers that are kept clean of most. A layer without an entry may import what the project depends on. */
-export const PACKAGES_OF: Readonly<Partial<Record<Layer, readonly string[]>>> = {
+const PACKAGES_OF: Readonly<Partial<Record<Layer, readonly string[]>>> = {
   machines: ['xstate'],
   storage: ['fs-native-extensions'],
 };
 
 /** The layers that run where there is no Node. */
-export const LAYERS_WITHOUT_NODE: readonly Layer[] = ['machines'];
+const LAYERS_WITHOUT_NODE: readonly Layer[] = ['machines'];
 
 export function importsOf(sources: Sources): readonly Import[] {
   return [...sources.files].flatMap(([file, source]) =>
