@@ -16,6 +16,8 @@ export interface ProviderSettings {
 export interface StreamedAnswer {
   /** Takes the next part. Throws where the stream says that it failed, or cannot be understood. */
   take(part: ProviderStreamPart): void;
+  /** Whether the stream has said its last word, so that nobody has to wait for it to close. */
+  readonly isOver: boolean;
   /** What the stream came to, once it is over. */
   outcome(): ModelOutcome;
 }
@@ -50,7 +52,10 @@ export function libraryProvider(client: LibraryClient, { apiKey, fetch }: Provid
             return response;
           },
         });
-        for await (const part of stream) answer.take(part);
+        for await (const part of stream) {
+          answer.take(part);
+          if (answer.isOver) break;
+        }
         return answer.outcome();
       } catch (error) {
         return outcomeOf(error, { isCancelled: signal.aborted, apiKey, ...sending });

@@ -9,6 +9,7 @@ import type { StreamedAnswer } from './library-call.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
 import { StreamedToolCalls } from './openai-chat-tool-calls.ts';
 import type { ProviderStreamPart } from './provider-library.ts';
+import { incompleteAnswer } from './provider-outcome.ts';
 import { count, usageFrom } from './provider-usage.ts';
 import { MalformedStream, messageOf, ProviderFailure } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
@@ -90,13 +91,15 @@ export class OpenAiChatAnswer implements StreamedAnswer {
     }
   }
 
+  /** The counts may come after the finish, and the last word of all, `[DONE]`, is not among the parts. */
+  get isOver(): boolean {
+    return false;
+  }
+
   outcome(): ModelOutcome {
     const usage = usageOf(this.#finish?.usage.raw);
     const reason = this.#finish === null ? null : finishReasonOf(this.#finish);
-    if (reason === null) {
-      const message = 'the answer of the model did not say that it was complete';
-      return { outcome: 'unknown', code: 'incomplete_answer', message, ...usage };
-    }
+    if (reason === null) return incompleteAnswer(usage);
     const content = [...this.#blocks.flatMap((block) => this.#block(block)), ...this.#calls.blocks()];
     return { outcome: 'ended', message: { role: 'assistant', content }, finish_reason: reason, ...usage };
   }

@@ -3,6 +3,7 @@
  * reached it; whatever else went wrong after the request was handed to the network is `unknown`.
  */
 import { plainText } from '../../machines/plain-data.ts';
+import type { Usage } from '../../machines/records.ts';
 import type { ModelOutcome } from './model-provider.ts';
 import { UnsupportedContent } from './request-content.ts';
 import { MalformedStream, ProviderFailure } from './stream-errors.ts';
@@ -13,6 +14,11 @@ type NoAnswer = Exclude<ModelOutcome, { readonly outcome: 'ended' }>;
 const PROVIDER_MESSAGE_CHARACTERS_MAX = 300;
 
 export const CANCELLED: NoAnswer = { outcome: 'cancelled', code: 'cancelled', message: 'the call was cancelled' };
+
+/** A stream that ended before the answer did, or that does not say how the answer ended. */
+export function incompleteAnswer(more: { readonly usage?: Usage }): NoAnswer {
+  return { ...unknown('incomplete_answer', 'the answer of the model did not say that it was complete'), ...more };
+}
 
 /** The errors of a connection that never stood, by their codes: nothing has been sent. */
 const NEVER_CONNECTED: Readonly<Record<string, NoAnswer>> = {

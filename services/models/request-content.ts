@@ -46,7 +46,7 @@ export type Media =
 
 export function mediaOf({ type, url, media_type: mediaType }: ImageBlock | FileBlock): Media {
   if (type === 'image' && !mediaType.startsWith('image/')) throw new UnsupportedContent(`an image of type ${mediaType}`);
-  if (url.startsWith('data:')) return { kind: 'data', mediaType, base64: base64Of(url) };
+  if (/^data:/i.test(url)) return { kind: 'data', mediaType, base64: base64Of(url) };
   if (!URL.canParse(url)) throw new UnsupportedContent(`an ${type === 'image' ? 'image' : 'attached file'} whose URL is none`);
   return { kind: 'url', mediaType, url: new URL(url).href };
 }
@@ -54,7 +54,7 @@ export function mediaOf({ type, url, media_type: mediaType }: ImageBlock | FileB
 function base64Of(dataUrl: string): string {
   const comma = dataUrl.indexOf(',');
   const data = dataUrl.slice(comma + 1);
-  if (dataUrl.slice(0, comma).endsWith(';base64')) return data;
+  if (/;base64$/i.test(dataUrl.slice(0, comma))) return data;
   try {
     return Buffer.from(decodeURIComponent(data), 'utf8').toString('base64');
   } catch (error) {

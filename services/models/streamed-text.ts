@@ -7,13 +7,16 @@ export class StreamedText {
   #shown = '';
   /** The first half of a character whose second half may be in the next piece. */
   #half = '';
+  #isExact = true;
 
   /** Takes the next piece; answers what can be shown by now. */
   push(piece: string): string {
     const text = this.#half + piece;
     const isCut = /[\uD800-\uDBFF]$/.test(text);
     this.#half = isCut ? text.slice(-1) : '';
-    const whole = plainText(isCut ? text.slice(0, -1) : text);
+    const came = isCut ? text.slice(0, -1) : text;
+    const whole = plainText(came);
+    if (whole !== came) this.#isExact = false;
     this.#shown += whole;
     return whole;
   }
@@ -21,5 +24,10 @@ export class StreamedText {
   /** All pieces put together: well-formed, without NUL. */
   get text(): string {
     return this.#shown + plainText(this.#half);
+  }
+
+  /** Whether the text is what came, character by character: nothing had to be replaced or left out. */
+  get isExact(): boolean {
+    return this.#isExact && this.#half === '';
   }
 }
