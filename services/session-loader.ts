@@ -80,7 +80,7 @@ function parseCheckpoint(payload: Uint8Array): Checkpoint | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
     if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== STATE_VERSION) return null;
-    return value as Checkpoint;
+    return 'sequence' in value && Number.isSafeInteger(value.sequence) ? (value as unknown as Checkpoint) : null;
   } catch {
     return null;
   }
