@@ -28,6 +28,8 @@ export interface DiskFile {
   /** Makes contents and length durable. */
   sync(): Promise<void>;
   size(): Promise<number>;
+  /** The permission bits, as `chmod` takes them. */
+  mode(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -9,6 +9,7 @@
  */
 import assert from 'node:assert';
 import { readCheckpoint, writeCheckpoint } from './checkpoint-store.ts';
+import { readSessionFile, writeSessionFile } from './credential-files.ts';
 import { DataDirectory, type DataDirectoryOptions } from './data-directory.ts';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
 import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
@@ -104,6 +105,18 @@ export class FileSessionStore implements SessionStore {
     } finally {
       this.#checkpointing.delete(sessionId);
     }
+  }
+
+  async writeSealed(sessionId: string, sealed: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    await writeSessionFile(this.directory, sessionId, sealed);
+  }
+
+  async readSealed(sessionId: string): Promise<Uint8Array | null> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    return readSessionFile(this.directory, sessionId);
   }
 
   /** Releases what is still held: an append after the lock is gone could meet another process's. */

@@ -89,6 +89,11 @@ export interface SessionStore {
   /** Replaces the checkpoint in one step. It is disposable: a failure is logged and answered with false. */
   writeCheckpoint(sessionId: string, payload: Uint8Array): Promise<boolean>;
 
+  /** Replaces a session's sealed file, its copy of what it may not lose: durable when it resolves. It goes with the session. */
+  writeSealed(sessionId: string, sealed: Uint8Array): Promise<void>;
+  /** Null where there is none. */
+  readSealed(sessionId: string): Promise<Uint8Array | null>;
+
   /** Gives up the data directory, and its lock. */
   close(): Promise<void>;
 }

@@ -9,6 +9,7 @@ import { assertSessionId } from './session-id.ts';
 export class MemorySessionStore implements SessionStore {
   readonly #sessions = new Map<string, StoredSession>();
   readonly #checkpoints = new Map<string, Uint8Array>();
+  readonly #sealed = new Map<string, Uint8Array>();
   readonly #held = new Map<string, MemoryJournal>();
 
   async list(): Promise<readonly string[]> {
@@ -25,7 +26,10 @@ export class MemorySessionStore implements SessionStore {
     assertSessionId(sessionId);
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
     const session = this.#sessions.get(sessionId);
-    if (session === undefined) throw new StorageError('session_not_found', `there is no session ${sessionId}`);
+    if (session === undefined) {
+      this.#sealed.delete(sessionId);
+      throw new StorageError('session_not_found', `there is no session ${sessionId}`);
+    }
     return this.#hold(sessionId, session);
   }
 
@@ -34,6 +38,7 @@ export class MemorySessionStore implements SessionStore {
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
     this.#sessions.delete(sessionId);
     this.#checkpoints.delete(sessionId);
+    this.#sealed.delete(sessionId);
   }
 
   async readCheckpoint(sessionId: string): Promise<Uint8Array | null> {
@@ -47,6 +52,17 @@ export class MemorySessionStore implements SessionStore {
     if (!this.#sessions.has(sessionId)) return false;
     this.#checkpoints.set(sessionId, Uint8Array.from(payload));
     return true;
+  }
+
+  async writeSealed(sessionId: string, sealed: Uint8Array): Promise<void> {
+    assertSessionId(sessionId);
+    this.#sealed.set(sessionId, Uint8Array.from(sealed));
+  }
+
+  async readSealed(sessionId: string): Promise<Uint8Array | null> {
+    assertSessionId(sessionId);
+    const sealed = this.#sealed.get(sessionId);
+    return sealed === undefined ? null : Uint8Array.from(sealed);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Disk, DiskFile, DiskLock } from './disk.ts';
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
+const MODE_BITS = 0o777;
 
 const OPEN_FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const;
 
@@ -80,6 +81,10 @@ class NodeDiskFile implements DiskFile {
 
   async size(): Promise<number> {
     return (await this.#file.stat()).size;
+  }
+
+  async mode(): Promise<number> {
+    return (await this.#file.stat()).mode & MODE_BITS;
   }
 
   async close(): Promise<void> {

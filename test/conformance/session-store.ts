@@ -230,6 +230,36 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
       expect(await store.list()).toEqual([]);
     });
 
+    it('has the sealed file that was written before the first frame, whatever its bytes', async () => {
+      const journal = await store.create(ID);
+      expect(await store.readSealed(ID)).toBeNull();
+      const sealed = Buffer.from([0, 255, 0]);
+      await store.writeSealed(ID, sealed);
+      sealed.fill(1);
+      expect(await store.list()).toEqual([]);
+
+      await journal.append(frameOf(1, 1, 'a'));
+      await journal.release();
+      await (await store.open(ID)).release();
+
+      expect([...((await store.readSealed(ID)) ?? [])]).toEqual([0, 255, 0]);
+      await store.writeSealed(ID, Buffer.from('another'));
+      expect(textOf((await store.readSealed(ID)) ?? Buffer.alloc(0))).toBe('another');
+      expect(await store.readSealed(OTHER_ID)).toBeNull();
+    });
+
+    it('S-203: takes a session\'s sealed file away with it, and that of a session that never was', async () => {
+      await (await sessionOf([frameOf(1, 1, 'a')])).release();
+      await store.writeSealed(ID, Buffer.from('sealed'));
+      await (await store.create(OTHER_ID)).release();
+      await store.writeSealed(OTHER_ID, Buffer.from('sealed'));
+
+      await store.remove(ID);
+      expect(await codeOf(store.open(OTHER_ID))).toBe('session_not_found');
+
+      expect([await store.readSealed(ID), await store.readSealed(OTHER_ID)]).toEqual([null, null]);
+    });
+
     it('takes no id that is not 32 hex digits, wherever it might lead', async () => {
       for (const id of ['', 'A'.repeat(32), 'a'.repeat(31), '../' + 'a'.repeat(29), `${'a'.repeat(32)}\n`, '__proto__']) {
         expect(await codeOf(store.create(id))).toBe('ERR_ASSERTION');
@@ -237,6 +267,8 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
         expect(await codeOf(store.remove(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.readCheckpoint(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.writeCheckpoint(id, Buffer.from('x')))).toBe('ERR_ASSERTION');
+        expect(await codeOf(store.readSealed(id))).toBe('ERR_ASSERTION');
+        expect(await codeOf(store.writeSealed(id, Buffer.from('x')))).toBe('ERR_ASSERTION');
       }
     });
 

@@ -21,6 +21,7 @@ export class HandleCount implements Disk {
       truncate: (length) => file.truncate(length),
       sync: () => file.sync(),
       size: () => file.size(),
+      mode: () => file.mode(),
       close: async () => {
         await file.close();
         this.#open.delete(counted);

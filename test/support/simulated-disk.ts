@@ -31,6 +31,7 @@ export type DiskCallKind =
   | 'truncate'
   | 'sync'
   | 'size'
+  | 'mode'
   | 'close'
   | 'unlock';
 
@@ -388,6 +389,11 @@ class SimulatedHandle implements DiskFile {
 
   size(): Promise<number> {
     return this.#call({ kind: 'size' }, () => this.#file.size);
+  }
+
+  /** There is one user. */
+  mode(): Promise<number> {
+    return this.#call({ kind: 'mode' }, () => 0o600);
   }
 
   close(): Promise<void> {
