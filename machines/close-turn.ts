@@ -104,6 +104,6 @@ function failWaitingMessages(draft: Draft): void {
   for (const message_sequence of draft.context.queue) draft.add('message_failed', { message_sequence, code: 'conflict' });
 }
 
-export function failureOf(code: TurnFailureCode): TurnEnding & { readonly kind: 'failed' } {
+function failureOf(code: TurnFailureCode): TurnEnding & { readonly kind: 'failed' } {
   return { kind: 'failed', code, message: MESSAGE_OF_CANCEL[code] ?? code };
 }

@@ -57,7 +57,8 @@ function plain(value: unknown, depthLeft: number): JsonValue {
 function plainObject(value: object, depthLeft: number): JsonValue {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depthLeft - 1);
+    const toJson: unknown = 'toJSON' in value ? value.toJSON : undefined;
+    if (typeof toJson === 'function') return plain(Reflect.apply(toJson, value, []), depthLeft - 1);
     throw new NotPlain('only plain objects and arrays are JSON values');
   }
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);

@@ -57,7 +57,7 @@ export const NO_SESSION: SessionContext = {
 };
 
 /** The kind of effect that a record type opens. */
-export const OPENS = {
+const OPENS = {
   activation_started: 'activation',
   model_call_started: 'model_call',
   tool_call_started: 'tool_call',

@@ -26,7 +26,7 @@ type Row = readonly [
   ended: Cell,
 ];
 
-export const COLUMNS: Readonly<Record<ChartState, number>> = {
+const COLUMNS: Readonly<Record<ChartState, number>> = {
   none: 0,
   creating: 1,
   idle: 2,
@@ -40,7 +40,7 @@ export const COLUMNS: Readonly<Record<ChartState, number>> = {
   ended: 10,
 };
 
-export const TABLE: Readonly<Record<RecordType, Row>> = {
+const TABLE: Readonly<Record<RecordType, Row>> = {
   //                              none creating   idle        suspended   working  cancelling interrupted failed      unusable  ending   ended
   session_created:              ['?', '·',        '·',        '·',        '·',     '·',       '·',        '·',        '·',      '·',     '·'],
   session_ready:                ['·', '?',        '·',        '·',        '·',     '·',       '·',        '·',        '·',      '·',     '·'],

@@ -96,6 +96,20 @@ describe('the session chart', () => {
     expect(all.filter((transition) => !taken.has(transition))).toEqual([]);
   });
 
+  it('S-145, S-146: takes a detach only once the ending is recorded, and no message from there on', () => {
+    const sourcesOf = (wanted: RecordType): readonly string[] =>
+      chartTransitions().flatMap(({ source, type }) => (type === wanted ? [source] : []));
+
+    expect(sourcesOf('environment_detach_started')).toEqual(['ending']);
+    expect(sourcesOf('message_queued')).toEqual(['idle', 'suspended', 'running.working']);
+  });
+
+  it('S-148: takes a teardown only where a session is over, apart from its ending', () => {
+    const sources = chartTransitions().flatMap(({ source, type }) => (type === 'environment_teardown_started' ? [source] : []));
+
+    expect(sources).toEqual(['unusable', 'ended']);
+  });
+
   it('leads nowhere from ended', () => {
     const leaving = chartTransitions().filter(({ source, target }) => source === 'ended' && target !== null);
 

@@ -44,7 +44,7 @@ describe('a session, whatever is asked of it', () => {
     );
   });
 
-  it('S-006: keeps every invariant at the end of every commit', () => {
+  it('S-006, L-042: keeps every invariant at the end of every commit', () => {
     fc.assert(
       fc.property(settings, moves, (how, all) => {
         const story = told(how, all);
@@ -88,7 +88,7 @@ describe('a session, whatever is asked of it', () => {
     );
   });
 
-  it('S-143: closes by a recovery exactly what was open, as unknown, and fails the turn with the code of its cancel', () => {
+  it('S-140, S-143, S-144: closes by a recovery exactly what was open, as unknown, and fails the turn with the code of its cancel', () => {
     fc.assert(
       fc.property(settings, moves, anywhere, (how, all, choice) => {
         const story = told(how, all);
@@ -99,6 +99,7 @@ describe('a session, whatever is asked of it', () => {
         const outcomes = records.flatMap((record) => ('outcome' in record.data ? [record.data.outcome] : []));
         const failures = records.flatMap((record) => (record.type === 'turn_failed' ? [record.data.code] : []));
 
+        expect(records.filter(({ type }) => type.endsWith('_started'))).toEqual([]);
         expect(closed.toSorted((left, right) => left - right)).toEqual(Object.keys(open).map(Number));
         expect(outcomes.filter((outcome) => outcome !== 'unknown')).toEqual([]);
         expect(failures).toEqual(turn === null ? [] : [codeOfRecordedCancel(story.records, before.lastSequence, turn.message_sequence)]);
@@ -125,7 +126,7 @@ describe('a session, whatever is asked of it', () => {
     );
   });
 
-  it('S-064: has the transcript that a loop last set, by value, from deltas that begin at the first change', () => {
+  it('S-064, S-067: has the transcript that a loop last set, by value, from deltas that begin at the first change', () => {
     fc.assert(
       fc.property(settings, moves, (how, all) => {
         const story = storyOf(how);

@@ -57,7 +57,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 const changes = fc.array(change, { maxLength: 3 });
 
-export const move: fc.Arbitrary<Move> = fc.oneof(
+const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('send' as const), input: text, mode: fc.constantFrom<MessageMode>('sync', 'async', 'queue', 'queue') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), by: fc.constantFrom<CancelBy>('caller', 'deadline', 'close', 'shutdown') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('end' as const), mode: fc.constantFrom<EndMode>('wait', 'interrupt') }) },

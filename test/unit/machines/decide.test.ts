@@ -268,6 +268,18 @@ describe('decide, closing a turn', () => {
     ).toEqual(waiting);
   });
 
+  it('S-076: lets a loop return whatever it likes, and changes nothing saved by it', () => {
+    const { story, message } = storyAtWork();
+    story.command({ kind: 'set_transcript', message_sequence: message, messages: [HELLO] });
+    story.command({ kind: 'put_kv', message_sequence: message, key: 'k', value: 1 });
+    const result = { value: { messages: [], k: 2 } };
+    story.command({ kind: 'close_turn', message_sequence: message, ending: { kind: 'returned', result }, open: 'cancelled' });
+
+    expect(story.records.find(({ type }) => type === 'activation_ended')?.data).toMatchObject({ result });
+    expect(story.state.transcript.messages()).toEqual([HELLO]);
+    expect(story.state.keyValues.read('k')).toEqual({ found: true, value: 1 });
+  });
+
   it('does not close a turn that is not there', () => {
     expect(() => closeTurn(new Draft(new Story().state.snapshot), FAILED, 'unknown')).toThrow('no turn is running');
   });
@@ -360,6 +372,15 @@ describe('decide, for a session', () => {
     expect([stopped, story.state.state]).toEqual(['interrupted', 'suspended']);
     expect(story.state.transcript.messages()).toEqual([HELLO]);
     expect(story.state.keyValues.read('k')).toEqual({ found: true, value: null });
+  });
+
+  it.each(['interrupted', 'failed'] as const)('L-093, L-094, L-099, L-100: resumes from %s by one record, which starts nothing', (from) => {
+    const { story, message } = storyAtWork({ after_stop: 'hold' });
+    if (from === 'interrupted') story.command({ kind: 'cancel', by: 'caller' });
+    story.command({ kind: 'close_turn', message_sequence: message, ending: FAILED, open: 'cancelled' });
+    const stopped = story.state.state;
+
+    expect([stopped, outcomeOf(story, { kind: 'resume' }), story.state.state]).toEqual([from, 'session_resumed', 'suspended']);
   });
 
   it('L-105: leaves a session that is free as it is when it is resumed', () => {

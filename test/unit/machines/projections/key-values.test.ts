@@ -26,7 +26,7 @@ describe('KeyValues', () => {
     }
   });
 
-  it('S-070: removes a key from the current state and keeps its history', () => {
+  it('S-069, S-070: removes a key from the current state and keeps its history', () => {
     const { story } = storyAtWork();
     put(story, 'k', 1);
     remove(story, 'k');

@@ -13,7 +13,7 @@ function call(story: Story, messages: readonly Message[], difference: RequestDif
 }
 
 describe('modelRequestAt', () => {
-  it('S-080: gives the request back after the transcript was compacted and the session resumed', () => {
+  it('S-079, S-080: gives the request back after the transcript was compacted and the session resumed', () => {
     const { story, message } = storyAtWork({ after_stop: 'hold' });
     story.command({ kind: 'set_transcript', message_sequence: message, messages: [say('hello'), say('hi', 'assistant')] });
     const request = [say('hello'), say('hi', 'assistant'), say('and now?')];
@@ -57,7 +57,7 @@ describe('modelRequestAt', () => {
     });
   });
 
-  it('S-082: copies no conversation into a call: one that asks with the transcript as it is has no delta', () => {
+  it('S-078, S-082: copies no conversation into a call: one that asks with the transcript as it is has no delta', () => {
     const { story, message } = storyAtWork();
     const conversation = Array.from({ length: 50 }, (_, index) => say(`${index} ${'x'.repeat(1_000)}`));
     story.command({ kind: 'set_transcript', message_sequence: message, messages: conversation });

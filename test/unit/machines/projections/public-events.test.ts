@@ -38,7 +38,7 @@ describe('publicEventOf', () => {
     });
   });
 
-  it('S-025: shows a delta that replaces as transcript_replaced, under its own sequence', () => {
+  it('S-025, S-026: shows a delta that replaces as transcript_replaced, under its own sequence', () => {
     const data = { message_sequence: 3, from: 1, messages: [], replaces: 2 };
 
     expect(publicEventOf(record('transcript_delta', data))).toStrictEqual({

@@ -154,7 +154,7 @@ describe('Transcript', () => {
     expect(story.state.transcript.length).toBe(1);
   });
 
-  it('S-062: is changed by nothing but a loop: not by a message, an answer, a result, a failure or a recovery', () => {
+  it('S-062, S-077: is changed by nothing but a loop: not by a message, an answer, a result, a failure or a recovery', () => {
     const { story } = storyAtWork();
     answeredCalls(story, ['first']);
     story.recover();
