@@ -60,6 +60,7 @@ export class FileJournal implements Journal {
   #tail: OpenSegment | null;
   #appending: Promise<void> | null = null;
   readonly #sealedReads = new Set<Promise<unknown>>();
+  readonly #closings: Promise<void>[] = [];
   #refusal: 'poisoned' | 'released' | null = null;
   #releasing: Promise<void> | null = null;
 
@@ -140,9 +141,8 @@ export class FileJournal implements Journal {
   async #release(): Promise<void> {
     this.#refusal ??= 'released';
     await this.#appending?.catch(() => undefined);
-    await Promise.allSettled(this.#sealedReads);
-    // Everything that counts is flushed: what a close has to say concerns nobody.
-    await this.#tail?.close().catch(() => undefined);
+    if (this.#tail !== null) this.#closings.push(closeQuietly(this.#tail));
+    await Promise.allSettled([...this.#sealedReads, ...this.#closings]);
     this.#keeper.released(this.sessionId, this.#end);
   }
 
@@ -177,7 +177,7 @@ export class FileJournal implements Journal {
         await this.#disk.syncDirectory(this.#directory.at('sessions'));
       }
     } catch (error) {
-      await segment.close().catch(() => undefined);
+      await closeQuietly(segment);
       throw error;
     }
     const sealed = this.#tail;
@@ -194,7 +194,8 @@ export class FileJournal implements Journal {
       lastFrame: mark,
       index,
     };
-    await sealed?.close().catch(() => undefined);
+    // The commit stands: it does not wait for whoever still reads the file.
+    if (sealed !== null) this.#closings.push(closeQuietly(sealed));
   }
 
   #asSource(): SegmentSource {
@@ -276,6 +277,11 @@ export class FileJournal implements Journal {
     if (this.#refusal === null) return;
     throw new StorageError('journal_unavailable', `session ${this.sessionId}: the journal was ${this.#refusal}`);
   }
+}
+
+/** Everything that counts is flushed by then: what a close has to say concerns nobody. */
+async function closeQuietly(segment: OpenSegment): Promise<void> {
+  await segment.close().catch(() => undefined);
 }
 
 function frameBytesOf(end: JournalEnd): number {

@@ -34,13 +34,10 @@ export class FileSessionStore implements SessionStore {
   private constructor(directory: DataDirectory) {
     this.directory = directory;
     this.#keeper = {
-      poisoned: (sessionId, end) => {
-        this.#settled.delete(sessionId);
-        this.#wounded.set(sessionId, end);
-      },
+      poisoned: (sessionId, end) => void this.#wounded.set(sessionId, end),
       released: (sessionId, end) => {
         this.#held.delete(sessionId);
-        if (end.segment !== 0 && !this.#wounded.has(sessionId)) this.#settled.set(sessionId, end);
+        if (end.segment !== 0) this.#settled.set(sessionId, end);
       },
     };
   }
@@ -160,7 +157,6 @@ export class FileSessionStore implements SessionStore {
     if (wounded !== undefined) {
       await cutBackJournal(this.directory, sessionId, wounded);
       this.#wounded.delete(sessionId);
-      this.#settled.set(sessionId, wounded);
     }
     const settled = this.#settled.get(sessionId);
     return settled === undefined

@@ -161,7 +161,8 @@ describe('an append', () => {
     }
     const again = await (await startStore(disk)).store.open(ID);
     expect((await texts(again)).map((text) => text.length)).toEqual([large.length, large.length, large.length, 5, 3 * MEBIBYTE]);
-    expect(again.lastSequence).toBe(6);
+    expect([again.lastSequence, again.bytes]).toEqual([6, journal.bytes]);
+    expect(again.bytes).toBe(3 * large.length + 5 + 3 * MEBIBYTE + 5 * FRAME_HEADER_BYTES);
   });
 });
 
@@ -180,22 +181,38 @@ describe('a read', () => {
     expect(await reader.next()).toMatchObject({ done: true });
   });
 
-  it('does not end by a release that it meets half-way, but is refused; and the file is closed after it', async () => {
+  it('keeps its file open until the disk has answered, whatever is sealed meanwhile, and holds no append up', async () => {
+    const large = 'x'.repeat(3 * MEBIBYTE);
+    await journal.append(frameOf(1, 1, large));
+    const { reached, go } = stall('read');
+    const reading = collect(journal.read(0), 1);
+    await reached;
+
+    await journal.append(frameOf(2, 1, large));
+
+    go();
+    expect((await reading).map(({ firstSequence }) => firstSequence)).toEqual([1]);
+  });
+
+  it('is refused when it meets a release half-way, and the release waits until the disk has answered', async () => {
     await journal.append(frameOf(1, 1, 'a'));
     const { reached, go } = stall('read');
-    const reading = collect(journal.read(0));
+    const reading = codeOf(collect(journal.read(0)));
     await reached;
     const order: string[] = [];
-    const released = journal.release().then(() => order.push('released'));
     disk.plan = ({ kind }) => {
-      if (kind === 'close') order.push('closed');
+      order.push(kind);
       return undefined;
     };
+    const released = journal.release().then(() => order.push('released'));
+    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+    expect(order).toEqual([]);
+
     go();
 
-    expect(await codeOf(reading)).toBe('journal_unavailable');
+    expect(await reading).toBe('journal_unavailable');
     await released;
-    expect(order).toEqual(['closed', 'released']);
+    expect(order).toEqual(['close', 'released']);
   });
 
   it('answers a disk that does not read with a code, and reads again later', async () => {

@@ -101,6 +101,22 @@ describe('the first opening of a session by a process', () => {
     expect(await texts(await (await afterPowerCut()).store.open(ID))).toEqual(['a', 'b', 'c']);
   });
 
+  it('makes a cut durable, also where the process before cut and saw its flush fail', async () => {
+    await leaveSession(disk, ['a']);
+    const whole = disk.contents(segmentPath(1))?.length;
+    disk.damage(segmentPath(1), (bytes) => Buffer.concat([bytes, Buffer.alloc(50)]));
+    const { process, store } = await startStore(disk);
+    disk.plan = ({ kind, path }) => (kind === 'sync' && path === segmentPath(1) ? { fails: 'EIO' } : undefined);
+    expect(await codeOf(store.open(ID))).toBe('journal_unavailable');
+    disk.kill(process);
+    heal(disk);
+
+    await (await startStore(disk)).store.open(ID);
+
+    disk.cutPower(() => 0);
+    expect(disk.contents(segmentPath(1))?.length).toBe(whole);
+  });
+
   it('cuts also where there is no room for the copy', async () => {
     await leaveSession(disk, ['a']);
     disk.damage(segmentPath(1), (bytes) => Buffer.concat([bytes, Buffer.alloc(3 * SECTOR_BYTES)]));
@@ -135,6 +151,8 @@ describe('the first opening of a session by a process', () => {
     disk.damage(segmentPath(2), (bytes) => bytes.subarray(0, bytes.length - 1));
     const { store } = await startStore(disk);
 
+    expect(await codeOf(store.open(ID))).toBe('journal_corrupt');
+    disk.damage(segmentPath(2), (bytes) => Buffer.concat([bytes, Buffer.from('x'), Buffer.alloc(50)]));
     expect(await codeOf(store.open(ID))).toBe('journal_corrupt');
     await disk.boot().remove(segmentPath(2));
     expect(await codeOf(store.open(ID))).toBe('journal_corrupt');
@@ -242,9 +260,9 @@ describe('a session whose append failed', () => {
     const again = await running.store.open(ID);
     expect(await texts(again)).toEqual(['a']);
     disk.cutPower((count) => (count > 2 ? 1 : count - 1));
+    expect(disk.contents(segmentPath(1))?.length).toBe(69);
     const found = (await startStore(disk)).store;
     expect(await texts(await found.open(ID))).toEqual(['a']);
-    expect(disk.contents(segmentPath(1))?.length).toBe(69);
   });
 
   it('loses a new segment that was not acknowledged, also when only its name was not flushed', async () => {
