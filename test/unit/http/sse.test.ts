@@ -10,8 +10,8 @@ import { ManualClock } from '../../support/manual-clock.ts';
 
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Answers one request with a stream, and hangs up on it at a moment of its making. */
-async function streamOnce(hangUp: (context: Context) => void): Promise<{ readonly following: ScriptedFollowing<never>; readonly timers: number }> {
+/** Answers one request with a stream, and hangs up on it before it is made, or at a moment of its making. */
+async function streamOnce(hangUp: (context: Context) => void, before?: (context: Context) => Promise<unknown>): Promise<{ readonly following: ScriptedFollowing<never>; readonly timers: number }> {
   const clock = new ManualClock();
   const { promise, resolve, reject } = deferred<ScriptedFollowing<never>>();
   const app = new Koa();
@@ -19,6 +19,7 @@ async function streamOnce(hangUp: (context: Context) => void): Promise<{ readonl
   app.use(async (context) => {
     let following: ScriptedFollowing<never> | undefined;
     try {
+      await before?.(context);
       await answerEventStream<never>(context, { clock, log: silent }, {
         follow: async (signal) => {
           following = new ScriptedFollowing(signal);
@@ -66,6 +67,17 @@ describe('a reader that goes while its stream is made', () => {
     ['just after the head is sent', (context) => setImmediate(() => setImmediate(() => context.req.socket.destroy()))],
   ])('leaves no timer and no follower behind, %s', async (_, hangUp) => {
     const { following, timers } = await streamOnce(hangUp);
+    expect({ isReleased: following.isReleased, timers }).toEqual({ isReleased: true, timers: 0 });
+  });
+
+  it('leaves none behind either when it went before', async () => {
+    const { following, timers } = await streamOnce(
+      () => undefined,
+      async (context) => {
+        context.req.socket.destroy();
+        await once(context.res, 'close');
+      },
+    );
     expect({ isReleased: following.isReleased, timers }).toEqual({ isReleased: true, timers: 0 });
   });
 });

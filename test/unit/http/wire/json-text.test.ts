@@ -33,6 +33,12 @@ describe('JSON text', () => {
     );
   });
 
+  it('takes a quote that is escaped for a part of its string', () => {
+    for (const text of ['"' + '['.repeat(100), '\\"' + '['.repeat(100), '\\' + '['.repeat(100)]) {
+      expect(parseJsonText(JSON.stringify([text]))).toEqual({ kind: 'value', value: [text] });
+    }
+  });
+
   it.each([
     ['"\\ud800"', ''],
     ['["a","\\udfff"]', '/1'],
