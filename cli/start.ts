@@ -16,6 +16,7 @@ import { demoTools } from '../services/tools/demo-tools.ts';
 import { serverTools } from '../services/tools/server-tools.ts';
 import { loadToolsFile, ToolsFileError } from '../services/tools/tools-file.ts';
 import type { ToolRegistry } from '../services/tools/tool.ts';
+import { FileClaimStore } from '../storage/file-claim-store.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
 import { StorageError } from '../storage/journal.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
@@ -45,6 +46,7 @@ async function start(options: Options): Promise<void> {
   const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
   const brain = await createBrain({
     store,
+    claims: new FileClaimStore(store.directory),
     clock: systemClock,
     random: systemRandom,
     log,

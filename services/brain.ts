@@ -6,8 +6,10 @@
  */
 import type { Rules } from '../machines/decide.ts';
 import type { Retain } from '../machines/records.ts';
+import type { ClaimStore } from '../storage/claims.ts';
 import type { SessionStore } from '../storage/journal.ts';
 import { AdmittedWork } from './admitted-work.ts';
+import { Claims } from './claims.ts';
 import { Catalog } from './catalog.ts';
 import { EventFeed } from './event-feed.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
@@ -20,10 +22,12 @@ import type { SessionService } from './session-service.ts';
 import { Sessions } from './sessions.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnLimits } from './turn-scope.ts';
+import { UnrecordedRequests } from './unrecorded-requests.ts';
 import { Turns } from './turns.ts';
 
 export interface BrainParts {
   readonly store: SessionStore;
+  readonly claims: ClaimStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -62,6 +66,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
     creation: parts,
     work,
+    unrecorded: new UnrecordedRequests({ claims: new Claims(parts.claims, clock), catalog, registry, log }),
     clock,
     isDraining: () => isDraining,
   });

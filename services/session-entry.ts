@@ -102,8 +102,11 @@ export class SessionEntry {
     return this.#use(async () => (await this.#activate()).submit(command, request));
   }
 
-  /** Records that the session is to be deleted, and takes it away. Whoever comes meanwhile waits for the outcome. */
-  async delete(): Promise<Receipt> {
+  /**
+   * Records that the session is to be deleted, and takes it away: after `beforeRemoval`, the last to see its journal.
+   * Whoever comes meanwhile waits for the outcome.
+   */
+  async delete(beforeRemoval: (journal: Journal) => Promise<void>): Promise<Receipt> {
     const { store, catalog, feed } = this.#services;
     let removed: Promise<void> | null = null;
     const receipt = await this.#use(async () => {
@@ -111,6 +114,7 @@ export class SessionEntry {
       if (asked.kind !== 'committed') return asked;
       // Begun while the entry is in use: it could be released before otherwise, and the next one would know nothing.
       removed = this.#close(async (journal) => {
+        if (journal !== null) await beforeRemoval(journal);
         await journal?.release();
         await store.remove(this.sessionId);
         catalog.remove(this.sessionId);
@@ -184,8 +188,8 @@ export class SessionEntry {
   }
 
   async #open(): Promise<Opened> {
-    const { store, catalog } = this.#services;
-    const journal = await store.open(this.sessionId);
+    const { catalog } = this.#services;
+    const journal = await this.#openJournal();
     const opened: Opened = { journal, loaded: null };
     if (catalog.row(this.sessionId) !== null) return opened;
     try {
@@ -196,6 +200,16 @@ export class SessionEntry {
       return opened;
     } catch (error) {
       await journal.release();
+      throw error;
+    }
+  }
+
+  async #openJournal(): Promise<Journal> {
+    try {
+      return await this.#services.store.open(this.sessionId);
+    } catch (error) {
+      // A directory that a create left before its first record: it never was a session, and is listed no more.
+      if (error instanceof StorageError && error.code === 'session_not_found') this.#services.catalog.remove(this.sessionId);
       throw error;
     }
   }

@@ -53,8 +53,8 @@ export class SessionRegistry {
   }
 
   /** Records that the session is to be deleted, and takes it away. */
-  delete(sessionId: string): Promise<Receipt> {
-    return this.#withEntry(sessionId, (entry) => entry.delete());
+  delete(sessionId: string, beforeRemoval: (journal: Journal) => Promise<void>): Promise<Receipt> {
+    return this.#withEntry(sessionId, (entry) => entry.delete(beforeRemoval));
   }
 
   /** Resolves when every entry is closed. Nothing may be asked of a session any more. */

@@ -10,17 +10,17 @@ import type { Sequence, SessionCreated, SessionRecord } from '../machines/record
 import type { Journal } from '../storage/journal.ts';
 import type { AdmittedWork } from './admitted-work.ts';
 import type { Catalog, CatalogRow } from './catalog.ts';
-import { resolveCreation, type CreateServices } from './create-session.ts';
+import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed, FollowedJournal } from './event-feed.ts';
 import { assertCursor, creationOf, eventPage, recordPage, someRecords } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 import { answerAgain } from './repeats.ts';
+import type { UnrecordedRequests } from './unrecorded-requests.ts';
 import { statusOf, viewOf } from './session-views.ts';
 import { TurnAnswerFold } from './turn-answer.ts';
 import { accepted, serviceError } from './session-refusals.ts';
-import { plainMessages } from './plain-messages.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type {
@@ -48,6 +48,7 @@ export interface SessionsParts {
   readonly ids: SessionIds;
   readonly creation: CreateServices;
   readonly work: AdmittedWork;
+  readonly unrecorded: UnrecordedRequests;
   readonly clock: Clock;
   isDraining(): boolean;
 }
@@ -59,17 +60,19 @@ export class Sessions implements SessionService {
     this.#parts = parts;
   }
 
-  async create(tenant: string, request: CreateSession): Promise<SessionView> {
+  async create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView> {
     return answering(async () => {
       this.#admit();
       const created = resolveCreation(tenant, request, this.#parts.creation);
       const sessionId = this.#parts.ids.next();
-      const { registry, work } = this.#parts;
-      const seed = plainMessages(request.transcript ?? []);
-      if (!seed.ok) throw new ServiceError('invalid_request', `this cannot be a transcript: ${seed.reason}`, { details: { field: '/transcript' } });
-      const transcript = seed.messages;
-      accepted(await work.run(() => registry.create(sessionId, { kind: 'create', created, transcript })));
-      return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
+      const transcript = seedOf(request);
+      const { registry, unrecorded, work } = this.#parts;
+      return work.run(() =>
+        unrecorded.create(tenant, sessionId, keyed, async () => {
+          accepted(await registry.create(sessionId, { kind: 'create', created, transcript }));
+          return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
+        }),
+      );
     });
   }
 
@@ -102,7 +105,10 @@ export class Sessions implements SessionService {
     call: KeyedCall<R>,
   ): Promise<{ readonly answer: RouteAnswers[R] } | null> {
     return answering(async () => {
-      if (sessionId === null) return null;
+      if (call.route === 'create' || call.route === 'delete') {
+        return (await this.#parts.unrecorded.repeated(tenant, sessionId, call)) as { readonly answer: RouteAnswers[R] } | null;
+      }
+      if (sessionId === null) throw new Error('only a create names no session');
       await this.#rowOf(tenant, sessionId);
       const first = await this.#parts.registry.readState(sessionId, (state) => state.requests.find(call.request, this.#parts.clock.now()));
       if (first === null) return null;
@@ -141,11 +147,14 @@ export class Sessions implements SessionService {
     return this.#keyed(tenant, sessionId, { kind: 'change_metadata', changes }, keyed, () => this.#view(tenant, sessionId));
   }
 
-  async delete(tenant: string, sessionId: string): Promise<void> {
+  async delete(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
     return answering(async () => {
-      await this.#parts.work.run(async () => {
+      const { registry, unrecorded, work } = this.#parts;
+      await work.run(async () => {
         await this.#rowOf(tenant, sessionId);
-        accepted(await this.#parts.registry.delete(sessionId));
+        await unrecorded.delete(tenant, sessionId, keyed, async () => {
+          accepted(await registry.delete(sessionId, (journal) => unrecorded.beforeRemoval(tenant, journal)));
+        });
       });
     });
   }

@@ -5,6 +5,7 @@ import type { LogFacts } from '../../services/ports.ts';
 import { decodeRecords } from '../../services/record-codec.ts';
 import type { CreateSession, SessionService, SessionView } from '../../services/session-service.ts';
 import type { TurnLimits } from '../../services/turn-scope.ts';
+import { FileClaimStore } from '../../storage/file-claim-store.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { HandleCount } from './handle-count.ts';
 import { ScriptedModel } from './scripted-model.ts';
@@ -78,6 +79,7 @@ export class LivingBrain {
     let drawn = 0;
     const brain = await createBrain({
       store,
+      claims: new FileClaimStore(store.directory),
       clock,
       random: { bytes: (count) => Uint8Array.from({ length: count }, () => (drawn += 1) % 251) },
       log: logger,

@@ -1,0 +1,185 @@
+/**
+ * The keys of requests that no journal can hold: a create, before whose claim there is no journal, and a delete, after
+ * which there is none. A claim is durable before its request is carried out, and names the session.
+ *
+ *   C1. What a claim is answered with is read from the session where it is there. Only where a session goes away is its
+ *       create's answer kept here, before it goes.
+ *   C2. An answered claim is kept for 24 hours. One that was never answered is kept for ever: its request is not carried
+ *       out again.
+ */
+import type { JsonValue } from '../machines/messages.ts';
+import type { ClaimStore } from '../storage/claims.ts';
+import type { KeyedCall } from './keyed-call.ts';
+import type { Clock } from './ports.ts';
+
+const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000;
+// Rewriting fewer entries than this saves nobody anything.
+const COMPACTION_ENTRIES_MIN = 1_000;
+
+/** What is written down, in the order in which it happened. Times are epoch milliseconds. */
+type Entry =
+  | { readonly kind: 'claimed'; readonly name: string; readonly body: string; readonly session_id: string }
+  | { readonly kind: 'answered'; readonly name: string; readonly at: number; readonly answer?: JsonValue }
+  | { readonly kind: 'withdrawn'; readonly name: string };
+
+export interface Claim {
+  /** SHA-256 of the body's canonical JSON, in hex. */
+  readonly body: string;
+  readonly session_id: string;
+  readonly answered_at: number | null;
+  /** Only where the session is not there any more to read it from. */
+  readonly answer?: JsonValue;
+}
+
+interface TenantClaims {
+  readonly byName: Map<string, Claim>;
+  /** Claims whose requests this process is carrying out. */
+  readonly underWay: Set<string>;
+}
+
+export class Claims {
+  readonly #store: ClaimStore;
+  readonly #clock: Clock;
+  readonly #tenants = new Map<string, Promise<TenantClaims>>();
+
+  constructor(store: ClaimStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The claim of a call that was made before; null where its key is free. */
+  async find(tenant: string, call: KeyedCall, sessionId: string | null): Promise<{ readonly claim: Claim; readonly isUnderWay: boolean } | null> {
+    const name = nameOf(call, sessionId);
+    const { byName, underWay } = await this.#tenant(tenant);
+    const claim = byName.get(name);
+    if (claim === undefined || this.#isForgotten(claim)) return null;
+    return { claim, isUnderWay: underWay.has(name) };
+  }
+
+  /**
+   * Takes the key for a request that is about to be carried out on a session; durable when it resolves. Answers the
+   * claim that was there first, if one was.
+   */
+  async take(
+    tenant: string,
+    call: KeyedCall,
+    scope: string | null,
+    session_id: string,
+  ): Promise<{ readonly claim: Claim; readonly isUnderWay: boolean } | null> {
+    const name = nameOf(call, scope);
+    const claims = await this.#tenant(tenant);
+    const first = claims.byName.get(name);
+    if (first !== undefined && !this.#isForgotten(first)) return { claim: first, isUnderWay: claims.underWay.has(name) };
+    const { body } = call.request;
+    // Before the write, so that whoever comes meanwhile finds it under way.
+    claims.byName.set(name, { body, session_id, answered_at: null });
+    claims.underWay.add(name);
+    try {
+      await this.#append(tenant, { kind: 'claimed', name, body, session_id });
+      return null;
+    } catch (error) {
+      claims.byName.delete(name);
+      claims.underWay.delete(name);
+      // Whether the entry is there is unknown, and nothing was carried out for it: what is on the disk says which.
+      this.#tenants.delete(tenant);
+      throw error;
+    }
+  }
+
+  /** The request was carried out. */
+  async answered(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
+    const name = nameOf(call, scope);
+    const claims = await this.#tenant(tenant);
+    claims.underWay.delete(name);
+    await this.#answer(tenant, claims, name);
+  }
+
+  /** The request was refused, or never took effect: its key is free again. */
+  async withdraw(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
+    const name = nameOf(call, scope);
+    const claims = await this.#tenant(tenant);
+    claims.underWay.delete(name);
+    await this.#append(tenant, { kind: 'withdrawn', name });
+    claims.byName.delete(name);
+  }
+
+  /** What became of the request is unknown: its key is not free, and nobody is at work on it. */
+  async leave(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
+    (await this.#tenant(tenant)).underWay.delete(nameOf(call, scope));
+  }
+
+  /** Keeps the answer of the create that made a session which is about to go, if a key was used for it. */
+  async keepAnswer(tenant: string, sessionId: string, answer: () => Promise<JsonValue>): Promise<void> {
+    const claims = await this.#tenant(tenant);
+    for (const [name, claim] of claims.byName) {
+      if (claim.session_id !== sessionId || !name.startsWith('create ') || this.#isForgotten(claim)) continue;
+      await this.#answer(tenant, claims, name, await answer());
+    }
+  }
+
+  async #answer(tenant: string, claims: TenantClaims, name: string, answer?: JsonValue): Promise<void> {
+    const claim = claims.byName.get(name);
+    if (claim === undefined) return;
+    const at = claim.answered_at ?? this.#clock.now();
+    const kept = answer === undefined ? {} : { answer };
+    await this.#append(tenant, { kind: 'answered', name, at, ...kept });
+    claims.byName.set(name, { ...claim, answered_at: at, ...kept });
+  }
+
+  #append(tenant: string, entry: Entry): Promise<void> {
+    return this.#store.append(tenant, Buffer.from(JSON.stringify(entry), 'utf8'));
+  }
+
+  #isForgotten({ answered_at }: Claim): boolean {
+    return answered_at !== null && this.#clock.now() - answered_at > ANSWER_KEPT_MS;
+  }
+
+  #tenant(tenant: string): Promise<TenantClaims> {
+    const known = this.#tenants.get(tenant);
+    if (known !== undefined) return known;
+    const loading = this.#load(tenant).catch((error: unknown) => {
+      this.#tenants.delete(tenant);
+      throw error;
+    });
+    this.#tenants.set(tenant, loading);
+    return loading;
+  }
+
+  async #load(tenant: string): Promise<TenantClaims> {
+    const entries = (await this.#store.load(tenant)).map((bytes) => JSON.parse(Buffer.from(bytes).toString('utf8')) as Entry);
+    const byName = new Map<string, Claim>();
+    for (const entry of entries) apply(byName, entry);
+    for (const [name, claim] of byName) if (this.#isForgotten(claim)) byName.delete(name);
+    if (entries.length > COMPACTION_ENTRIES_MIN && entries.length > 4 * byName.size) {
+      const kept = [...byName].flatMap(([name, claim]) => entriesOf(name, claim));
+      await this.#store.replace(tenant, kept.map((entry) => Buffer.from(JSON.stringify(entry), 'utf8')));
+    }
+    return { byName, underWay: new Set() };
+  }
+}
+
+function apply(byName: Map<string, Claim>, entry: Entry): void {
+  const claim = byName.get(entry.name);
+  switch (entry.kind) {
+    case 'claimed':
+      byName.set(entry.name, { body: entry.body, session_id: entry.session_id, answered_at: null });
+      return;
+    case 'withdrawn':
+      byName.delete(entry.name);
+      return;
+    case 'answered':
+      if (claim === undefined) return;
+      byName.set(entry.name, { ...claim, answered_at: entry.at, ...(entry.answer === undefined ? {} : { answer: entry.answer }) });
+  }
+}
+
+function entriesOf(name: string, { body, session_id, answered_at, answer }: Claim): readonly Entry[] {
+  const claimed: Entry = { kind: 'claimed', name, body, session_id };
+  if (answered_at === null) return [claimed];
+  return [claimed, { kind: 'answered', name, at: answered_at, ...(answer === undefined ? {} : { answer }) }];
+}
+
+// Neither a route nor an id has a space in it, so that no two calls make one name.
+function nameOf({ request: { route, key } }: KeyedCall, scope: string | null): string {
+  return `${route} ${scope ?? ''} ${key}`;
+}

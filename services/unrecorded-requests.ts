@@ -1,0 +1,138 @@
+/**
+ * Keyed creates and deletes: claimed first, carried out once, and answered again from what is there.
+ *
+ *   U1. A create whose session is not there, and of which no answer was kept, was killed before its first record: it is
+ *       `idempotency_ambiguous`. A delete whose session is not there was carried out.
+ *   U2. A request that was refused, or that is known to have changed nothing, gives its key back.
+ */
+import type { JsonValue } from '../machines/messages.ts';
+import type { SessionRecord } from '../machines/records.ts';
+import { SessionState } from '../machines/replay.ts';
+import { StorageError, type Journal } from '../storage/journal.ts';
+import { rowOf, type Catalog } from './catalog.ts';
+import type { Claim, Claims } from './claims.ts';
+import { ServiceError } from './errors.ts';
+import type { KeyedCall } from './keyed-call.ts';
+import type { Log } from './ports.ts';
+import { recordsAfter } from './record-codec.ts';
+import { ambiguous, inProgress, refuseOtherBody } from './repeats.ts';
+import type { SessionRegistry } from './session-registry.ts';
+import type { SessionView } from './session-service.ts';
+import { viewOf } from './session-views.ts';
+
+export class UnrecordedRequests {
+  readonly #claims: Claims;
+  readonly #catalog: Catalog;
+  readonly #registry: SessionRegistry;
+  readonly #log: Log;
+
+  constructor(parts: { readonly claims: Claims; readonly catalog: Catalog; readonly registry: SessionRegistry; readonly log: Log }) {
+    this.#claims = parts.claims;
+    this.#catalog = parts.catalog;
+    this.#registry = parts.registry;
+    this.#log = parts.log;
+  }
+
+  /** The first answer of a create (`sessionId` null) or a delete that was made before; null where the key is free. */
+  async repeated(tenant: string, sessionId: string | null, call: KeyedCall): Promise<{ readonly answer: SessionView | null } | null> {
+    const found = await this.#claims.find(tenant, call, sessionId);
+    return found === null ? null : { answer: await this.#again(call, found) };
+  }
+
+  async create(
+    tenant: string,
+    sessionId: string,
+    keyed: KeyedCall | undefined,
+    work: () => Promise<SessionView>,
+  ): Promise<SessionView> {
+    if (keyed === undefined) return work();
+    const first = await this.#claims.take(tenant, keyed, null, sessionId);
+    if (first !== null) {
+      keyed.isReplayed = true;
+      return (await this.#again(keyed, first)) as SessionView;
+    }
+    return this.#carryOut(tenant, null, keyed, work, () => !this.#catalog.has(sessionId));
+  }
+
+  async delete(tenant: string, sessionId: string, keyed: KeyedCall | undefined, work: () => Promise<void>): Promise<void> {
+    if (keyed === undefined) return work();
+    const first = await this.#claims.take(tenant, keyed, sessionId, sessionId);
+    if (first !== null) {
+      keyed.isReplayed = true;
+      await this.#again(keyed, first);
+      return;
+    }
+    await this.#carryOut(tenant, sessionId, keyed, work, isRefusal);
+  }
+
+  /** Keeps what a create was answered with, before the session that could tell is taken away. */
+  async beforeRemoval(tenant: string, journal: Journal): Promise<void> {
+    await this.#claims.keepAnswer(tenant, journal.sessionId, async () => (await viewAtReady(journal)) as unknown as JsonValue);
+  }
+
+  async #carryOut<T>(
+    tenant: string,
+    scope: string | null,
+    keyed: KeyedCall,
+    work: () => Promise<T>,
+    changedNothing: (error: unknown) => boolean,
+  ): Promise<T> {
+    try {
+      const answer = await work();
+      // It was carried out whether or not this is written: what is there tells it.
+      await this.#claims.answered(tenant, keyed, scope).catch((error: unknown) => this.#unwritten(error));
+      return answer;
+    } catch (error) {
+      const settle = changedNothing(error) ? this.#claims.withdraw(tenant, keyed, scope) : this.#claims.leave(tenant, keyed, scope);
+      await settle.catch((failure: unknown) => this.#unwritten(failure));
+      throw error;
+    }
+  }
+
+  /** A directory without a first record was never a session, and is found to be none when it is looked at. */
+  async #isThere(sessionId: string): Promise<boolean> {
+    if (this.#catalog.has(sessionId) && this.#catalog.row(sessionId) === null) {
+      await this.#registry.settle(sessionId).catch((error: unknown) => {
+        if (!(error instanceof StorageError) || error.code !== 'session_not_found') throw error;
+      });
+    }
+    return this.#catalog.has(sessionId);
+  }
+
+  #unwritten(error: unknown): void {
+    this.#log.warn('claim_not_written', { error: String(error) });
+  }
+
+  async #again(call: KeyedCall, { claim, isUnderWay }: { readonly claim: Claim; readonly isUnderWay: boolean }): Promise<SessionView | null> {
+    refuseOtherBody(call, claim.body);
+    if (isUnderWay) throw inProgress();
+    const { session_id } = claim;
+    const isThere = await this.#isThere(session_id);
+    if (call.route === 'delete') {
+      if (claim.answered_at !== null || !isThere) return null;
+      throw ambiguous({ session_id });
+    }
+    if (isThere) return this.#registry.read(session_id, (journal) => viewAtReady(journal, this.#registry.isResident(session_id)));
+    if (claim.answer !== undefined) return claim.answer as unknown as SessionView;
+    throw ambiguous({ session_id });
+  }
+}
+
+/** A refusal is said before anything is changed; any other failure may have come later. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError;
+}
+
+/** The session as it was when its creation was over. */
+async function viewAtReady(journal: Journal, isResident = false): Promise<SessionView> {
+  const state = SessionState.empty();
+  for await (const record of records(journal)) {
+    state.apply(record);
+    if (record.type === 'session_ready' || record.type === 'session_failed') break;
+  }
+  return viewOf(journal.sessionId, rowOf(state), state.facts.created, isResident);
+}
+
+async function* records(journal: Journal): AsyncGenerator<SessionRecord> {
+  for await (const frame of journal.read(0)) yield* recordsAfter(frame, 0);
+}
