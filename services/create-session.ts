@@ -2,10 +2,12 @@
  * What a create's names stand for. Resolved once and recorded, without secrets: nothing that changes later (a file, a
  * provider, an option) moves the session.
  */
+import type { Message } from '../machines/messages.ts';
 import type { ResolvedModel, ResolvedTool, Retain, SessionCreated } from '../machines/records.ts';
 import { ServiceError } from './errors.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
+import { plainMessages } from './plain-messages.ts';
 import type { CreateSession } from './session-service.ts';
 import type { Tool, ToolRegistry } from './tools/tool.ts';
 
@@ -44,6 +46,13 @@ export function resolveCreation(tenant: string, request: CreateSession, services
     after_stop: request.after_stop ?? (request.surface === 'v1' ? 'idle' : 'hold'),
     metadata: request.metadata ?? {},
   };
+}
+
+/** The opening conversation. Throws a `ServiceError` where it is none. */
+export function seedOf(request: CreateSession): readonly Message[] {
+  const seed = plainMessages(request.transcript ?? []);
+  if (!seed.ok) throw invalid(`this cannot be a transcript: ${seed.reason}`, '/transcript');
+  return seed.messages;
 }
 
 function resolveModel(request: CreateSession, models: ModelRegistry): ResolvedModel {
