@@ -98,7 +98,7 @@ export class FileSessionStore implements SessionStore {
     if (this.#checkpointing.has(sessionId)) return false;
     this.#checkpointing.add(sessionId);
     try {
-      return await writeCheckpoint(this.directory, sessionId, payload);
+      return await this.directory.using(() => writeCheckpoint(this.directory, sessionId, payload));
     } finally {
       this.#checkpointing.delete(sessionId);
     }
@@ -130,14 +130,19 @@ export class FileSessionStore implements SessionStore {
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
     this.#held.set(sessionId, null);
     try {
-      return await action();
+      return await this.directory.using(action);
     } catch (error) {
       this.#held.delete(sessionId);
       throw storageFailure(error, `session ${sessionId} cannot be used now`, `sessions/${sessionId}`);
     }
   }
 
-  #hold(sessionId: string, { segments, tail, end }: SettledFiles | EmptyFiles): FileJournal {
+  async #hold(sessionId: string, { segments, tail, end }: SettledFiles | EmptyFiles): Promise<FileJournal> {
+    // The store was closed meanwhile, and has released all that was held: this one would outlive the lock.
+    if (this.#isClosed) {
+      await tail?.close();
+      throw new StorageError('journal_unavailable', 'the session store is closed');
+    }
     const journal = new FileJournal({
       directory: this.directory,
       sessionId,

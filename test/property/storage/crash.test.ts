@@ -83,7 +83,7 @@ describe('a session on a disk that fails', () => {
           await model.crash('fails');
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 });

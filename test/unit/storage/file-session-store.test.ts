@@ -478,4 +478,24 @@ describe('a store that is closed', () => {
     expect(await codeOf(store.open(ID))).toBe('ERR_ASSERTION');
     expect(await texts(await (await startStore(disk)).store.open(ID))).toEqual(['a']);
   });
+
+  it('keeps the lock until what had begun is over, and hands no journal out any more', async () => {
+    await leaveSession(disk, ['a']);
+    const { store } = await startStore(disk);
+    let go: () => void = () => undefined;
+    const start = new Promise<void>((resolve) => (go = resolve));
+    disk.plan = ({ kind }) => (kind === 'read' || kind === 'rename' ? { start } : undefined);
+    const opening = codeOf(store.open(ID));
+    const checkpoint = store.writeCheckpoint(ID, Buffer.from('x'));
+    let isClosed = false;
+    const closing = store.close().then(() => (isClosed = true));
+    for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+    expect(isClosed).toBe(false);
+
+    go();
+
+    expect([await opening, await checkpoint]).toEqual(['journal_unavailable', true]);
+    await closing;
+    expect(await (await startStore(disk)).store.readCheckpoint(ID)).not.toBeNull();
+  });
 });

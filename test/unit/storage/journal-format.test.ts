@@ -14,7 +14,9 @@ import {
   SEGMENT_MAGIC,
 } from '../../../storage/frame.ts';
 import { SEGMENT_BYTES_MAX, segmentName } from '../../../storage/segment.ts';
-import { frameOf, ID } from '../../support/frames.ts';
+import { frameOf, ID, textOf } from '../../support/frames.ts';
+import { SimulatedDisk } from '../../support/simulated-disk.ts';
+import { ROOT, startStore } from '../../support/stores.ts';
 
 describe('docs/journal-format.md', () => {
   let text = '';
@@ -73,6 +75,19 @@ describe('docs/journal-format.md', () => {
     expect(fieldOf('frame', 'how many records')(frame).readUInt32BE()).toBe(3);
     expect(fieldOf('frame', 'checksum of the payload')(frame).readUInt32BE()).toBe(checksumOf(Buffer.from('{"a":1}')));
     expect(fieldOf('frame', 'checksum of the bytes 0 to 23')(frame).readUInt32BE()).toBe(checksumOf(frame.subarray(0, 24)));
+  });
+
+  it('says where in a checkpoint each fact is', async () => {
+    const disk = new SimulatedDisk();
+    const { store } = await startStore(disk);
+    await (await store.create(ID)).append(frameOf(1, 1, 'a'));
+    await store.writeCheckpoint(ID, Buffer.from('payload'));
+    const file = disk.contents(`${ROOT}/sessions/${ID}/checkpoint`) ?? new Uint8Array();
+
+    expect(fieldOf('checkpoint', 'the text `BRAINCP1`')(file).toString()).toBe('BRAINCP1');
+    expect(fieldOf('checkpoint', 'length of the payload')(file).readUInt32BE()).toBe(7);
+    expect(fieldOf('checkpoint', 'checksum of the payload')(file).readUInt32BE()).toBe(checksumOf(Buffer.from('payload')));
+    expect(textOf(file.subarray(fields('checkpoint').at(-1)?.[0]))).toBe('payload');
   });
 
   it('names the bounds that the code has', () => {
