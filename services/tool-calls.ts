@@ -57,7 +57,7 @@ export class ToolCalls {
       ready.map((one, index) => [one, typeof started === 'string' ? Promise.resolve(notStarted(one.call, started)) : this.#run(one, started[index])]),
     );
     return Promise.all(
-      prepared.map((one) => ('input' in one ? (answers.get(one) ?? notStarted(one.call, 'stopped')) : Promise.resolve(one))),
+      prepared.map(async (one) => ('input' in one ? (answers.get(one) ?? notStarted(one.call, 'stopped')) : one)),
     );
   }
 

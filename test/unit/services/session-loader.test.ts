@@ -6,7 +6,7 @@ import { decodeRecords } from '../../../services/record-codec.ts';
 import { FileSessionStore } from '../../../storage/file-session-store.ts';
 import { DATA, LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { ScriptedModel, saying } from '../../support/scripted-model.ts';
-import { SimulatedDisk } from '../../support/simulated-disk.ts';
+import type { SimulatedDisk } from '../../support/simulated-disk.ts';
 
 const NO_LOG = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -1,5 +1,6 @@
 /** The application API where it is more than its parts. */
 import { describe, expect, it } from 'vitest';
+import type { ServiceError } from '../../../services/errors.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { saying, ScriptedModel } from '../../support/scripted-model.ts';
@@ -127,7 +128,10 @@ describe('a tenant', () => {
     const refusal = async (ask: () => Promise<unknown>) =>
       ask().then(
         () => expect.fail('it was answered'),
-        ({ code, message, details }: { code: string; message: string; details: unknown }) => ({ code, message, details }),
+        (error: unknown) => {
+          const { code, message, details } = error as ServiceError;
+          return { code, message, details };
+        },
       );
 
     for (const [index, ask] of asked(session_id).entries()) {
