@@ -1,75 +1,31 @@
 /**
  * A streamed message of Anthropic's, from its events to one whole message. The events are taken as they came: the library
  * drops a signature that it does not expect, fills in arguments, and counts what was not given as zero.
- *
- * Events of a type that is not known mean nothing, as the protocol says of them. A block or a piece that is not known is of
- * the message, and passing over it would make the message another one.
+ * A block or a piece that is not known is of the message all the same, and passing over it would make the message another
+ * one.
  */
-import { z } from 'zod';
 import { plainText } from '../../machines/plain-data.ts';
 import type { Block } from '../../machines/messages.ts';
 import type { FinishReason } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
+import {
+  parseAnthropicEvent,
+  type AnthropicBlockStart,
+  type AnthropicEvent,
+  type AnthropicPiece,
+  type AnthropicUsage,
+} from './anthropic-events.ts';
 import type { StreamedAnswer } from './library-call.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
 import type { ProviderStreamPart } from './provider-library.ts';
 import { incompleteAnswer } from './provider-outcome.ts';
-import { count, usageFrom } from './provider-usage.ts';
+import { usageFrom } from './provider-usage.ts';
 import { MalformedStream, messageOf, ProviderFailure } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
 
-const usageSchema = z
-  .object({
-    input_tokens: count,
-    cache_read_input_tokens: count,
-    cache_creation_input_tokens: count,
-    output_tokens: count,
-    output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(undefined),
-  })
-  .nullish()
-  .catch(undefined);
-
-type Usages = z.infer<typeof usageSchema>;
-type Counts = NonNullable<Usages>;
-
-const started = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string().nullish() }),
-  z.object({ type: z.literal('thinking'), thinking: z.string().nullish(), signature: z.string().nullish() }),
-  z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
-  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() }),
-]);
-
-const piece = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text_delta'), text: z.string() }),
-  z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
-  z.object({ type: z.literal('signature_delta'), signature: z.string() }),
-  z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
-  // Where a text was found, for texts that the request gave. It changes no word of the answer.
-  z.object({ type: z.literal('citations_delta') }),
-]);
-
-const index = z.int().nonnegative();
-const event = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('message_start'),
-    message: z.object({ id: z.string().nullish(), content: z.array(z.never()).nullish(), usage: usageSchema }),
-  }),
-  z.object({ type: z.literal('content_block_start'), index, content_block: started }),
-  z.object({ type: z.literal('content_block_delta'), index, delta: piece }),
-  z.object({ type: z.literal('content_block_stop'), index }),
-  z.object({ type: z.literal('message_delta'), delta: z.object({ stop_reason: z.string().nullish() }), usage: usageSchema }),
-  z.object({ type: z.literal('message_stop') }),
-  z.object({ type: z.literal('error'), error: z.unknown() }),
-]);
-
-const KNOWN_TYPES: ReadonlySet<unknown> = new Set(event.options.map(({ shape }) => shape.type.value));
-
-type Event = z.infer<typeof event>;
-type Started = z.infer<typeof started>;
-
 interface StreamedBlock {
   readonly index: number;
-  readonly start: Started;
+  readonly start: AnthropicBlockStart;
   /** The words, or the arguments. */
   readonly text: StreamedText;
   signature: string | null;
@@ -80,7 +36,7 @@ export class AnthropicAnswer implements StreamedAnswer {
   readonly #onDelta: (delta: ModelDelta) => void;
   readonly #blocks: StreamedBlock[] = [];
   #message: { readonly id: string | null | undefined } | null = null;
-  #counts: Counts = {};
+  #counts: NonNullable<AnthropicUsage> = {};
   #stopReason: string | null = null;
   #isOver = false;
 
@@ -90,12 +46,8 @@ export class AnthropicAnswer implements StreamedAnswer {
 
   take(part: ProviderStreamPart): void {
     if (part.type !== 'raw') return;
-    const { rawValue: raw } = part;
-    if (typeof raw !== 'object' || raw === null) throw new MalformedStream('an event that cannot be read');
-    if (!('type' in raw) || !KNOWN_TYPES.has(raw.type)) return;
-    const parsed = event.safeParse(raw);
-    if (!parsed.success) throw new MalformedStream('an event that cannot be read', { cause: parsed.error });
-    this.#takeEvent(parsed.data);
+    const taken = parseAnthropicEvent(part.rawValue);
+    if (taken !== null) this.#takeEvent(taken);
   }
 
   get isOver(): boolean {
@@ -110,15 +62,20 @@ export class AnthropicAnswer implements StreamedAnswer {
     return { outcome: 'ended', message: { role: 'assistant', content: this.#blocks.flatMap(blockOf) }, finish_reason: reason, ...usage };
   }
 
-  #takeEvent(taken: Event): void {
+  #takeEvent(taken: AnthropicEvent): void {
     if (taken.type === 'error') throw new ProviderFailure(messageOf(taken.error));
-    if (taken.type === 'message_start') return this.#start(taken.message);
+    if (taken.type === 'message_start') {
+      this.#start(taken.message);
+      return;
+    }
     if (this.#message === null) throw new MalformedStream('it does not begin with its beginning');
     switch (taken.type) {
       case 'content_block_start':
-        return this.#open(taken.index, taken.content_block);
+        this.#open(taken.index, taken.content_block);
+        return;
       case 'content_block_delta':
-        return this.#takePiece(this.#openBlock(taken.index), taken.delta);
+        this.#takePiece(this.#openBlock(taken.index), taken.delta);
+        return;
       case 'content_block_stop':
         this.#openBlock(taken.index).isClosed = true;
         return;
@@ -133,13 +90,13 @@ export class AnthropicAnswer implements StreamedAnswer {
   }
 
   /** Some servers say it twice. */
-  #start({ id, usage }: { readonly id?: string | null | undefined; readonly usage?: Usages }): void {
+  #start({ id, usage }: { readonly id?: string | null | undefined; readonly usage?: AnthropicUsage }): void {
     if (this.#message !== null && this.#message.id !== id) throw new MalformedStream('two messages in one');
     this.#message = { id };
     this.#count(usage);
   }
 
-  #open(at: number, start: Started): void {
+  #open(at: number, start: AnthropicBlockStart): void {
     if (this.#blocks.some((block) => block.index === at)) throw new MalformedStream('two blocks at one place');
     const block: StreamedBlock = { index: at, start, text: new StreamedText(), signature: null, isClosed: false };
     this.#blocks.push(block);
@@ -156,16 +113,19 @@ export class AnthropicAnswer implements StreamedAnswer {
     return block;
   }
 
-  #takePiece(block: StreamedBlock, delta: z.infer<typeof piece>): void {
+  #takePiece(block: StreamedBlock, delta: AnthropicPiece): void {
     if (delta.type === 'citations_delta') return;
     if (PIECES_OF[block.start.type].every((type) => type !== delta.type)) throw new MalformedStream('a piece of another kind than its block');
     switch (delta.type) {
       case 'text_delta':
-        return this.#show(block, delta.text);
+        this.#show(block, delta.text);
+        return;
       case 'thinking_delta':
-        return this.#show(block, delta.thinking);
+        this.#show(block, delta.thinking);
+        return;
       case 'input_json_delta':
-        return this.#show(block, delta.partial_json);
+        this.#show(block, delta.partial_json);
+        return;
       case 'signature_delta':
         block.signature = delta.signature;
     }
@@ -178,13 +138,13 @@ export class AnthropicAnswer implements StreamedAnswer {
   }
 
   /** Later counts are of the whole message. What they leave out stands as it was. */
-  #count(counts: Usages): void {
+  #count(counts: AnthropicUsage): void {
     const told = Object.entries(counts ?? {}).filter(([, value]) => value !== undefined && value !== null);
     this.#counts = { ...this.#counts, ...Object.fromEntries(told) };
   }
 }
 
-const PIECES_OF: Readonly<Record<Started['type'], readonly z.infer<typeof piece>['type'][]>> = {
+const PIECES_OF: Readonly<Record<AnthropicBlockStart['type'], readonly AnthropicPiece['type'][]>> = {
   text: ['text_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
   redacted_thinking: [],
@@ -237,7 +197,7 @@ function finishReasonOf(reason: string | null): FinishReason | null {
 }
 
 /** What was read from a cache or written to one is counted apart here, and is input everywhere else. */
-function usageOf(counts: Counts): ReturnType<typeof usageFrom> {
+function usageOf(counts: NonNullable<AnthropicUsage>): ReturnType<typeof usageFrom> {
   const { input_tokens: rest, cache_read_input_tokens: read, cache_creation_input_tokens: written } = counts;
   return usageFrom({
     input_tokens: rest === undefined || rest === null ? rest : rest + (read ?? 0) + (written ?? 0),

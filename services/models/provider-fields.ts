@@ -6,6 +6,6 @@ export function fieldsOf(provider: JsonValue | undefined): JsonObject {
   return isObject(provider) ? provider : {};
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
