@@ -36,6 +36,7 @@ export interface Options {
   /** Null: released at once. 0: never. */
   readonly retain: Retain;
   readonly drainMs: number | null;
+  readonly telemetryFile: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -163,6 +164,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
     meaning: 'How long a stopping server lets running turns go on before it cancels them. 0: until they are over.',
     parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
+  },
+  telemetryFile: {
+    variable: 'BRAIN_TELEMETRY_FILE',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: false,
+    takes: 'the path of a file',
+    meaning: 'Where the telemetry of agent loops is appended, as JSON lines. Unset: only live readers see it.',
+    parse: parseText,
   },
   logLevel: {
     variable: 'BRAIN_LOG_LEVEL',

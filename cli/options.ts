@@ -80,6 +80,7 @@ function readAll(flags: ReadonlyMap<string, string>, environment: Environment): 
     bodyBytesMax: read(OPTIONS.bodyBytesMax),
     retain: read(OPTIONS.retain),
     drainMs: read(OPTIONS.drainMs),
+    telemetryFile: read(OPTIONS.telemetryFile),
     logLevel: read(OPTIONS.logLevel),
   };
 }

@@ -5,13 +5,16 @@
  * SIGTERM or SIGINT, and 1, with one line, where the server could not start.
  */
 import { createHttpApp } from '../http/server.ts';
-import { createBrain, type Brain } from '../services/brain.ts';
+import { createBrain } from '../services/brain.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
 import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
 import { providerConnections } from '../services/models/provider-fetch.ts';
 import { loadOpenAiCompatible } from '../services/models/provider-library.ts';
 import { openAiConfiguration, serverModels } from '../services/models/server-models.ts';
 import { systemClock, systemLog, systemRandom } from '../services/system.ts';
+import { noTelemetry } from '../services/telemetry.ts';
+import { openTelemetryFile, type TelemetryFile } from '../services/telemetry-file.ts';
+import type { Log } from '../services/ports.ts';
 import { demoTools } from '../services/tools/demo-tools.ts';
 import { serverTools } from '../services/tools/server-tools.ts';
 import { loadToolsFile, ToolsFileError } from '../services/tools/tools-file.ts';
@@ -44,6 +47,7 @@ async function start(options: Options): Promise<void> {
   });
   const tools = await loadTools(options);
   const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
+  const telemetry = options.telemetryFile === undefined ? null : await openTelemetry(options.telemetryFile, log);
   const brain = await createBrain({
     store,
     claims: new FileClaimStore(store.directory),
@@ -61,6 +65,7 @@ async function start(options: Options): Promise<void> {
       cancelMs: options.cancelMs,
     },
     rules: { queueMessagesMax: QUEUE_MESSAGES_MAX },
+    telemetry: telemetry ?? noTelemetry,
     retain: options.retain,
   });
   const app = createHttpApp({
@@ -83,7 +88,13 @@ async function start(options: Options): Promise<void> {
     if (firstSignalAt === null) {
       firstSignalAt = now;
       log.info('stopping', { signal });
-      void stopCleanly(brain, options, { close: () => app.close({ withinMs: CLOSE_MS }), disconnect: () => connections.close() }).then(
+      void stopInOrder([
+        () => brain.drain(options.drainMs),
+        () => app.close({ withinMs: CLOSE_MS }),
+        () => brain.close(),
+        () => connections.close(),
+        () => telemetry?.close(),
+      ]).then(
         () => process.exit(0),
         (error: unknown) => {
           log.error('stop_failed', { error: String(error) });
@@ -99,16 +110,17 @@ async function start(options: Options): Promise<void> {
   process.on('SIGINT', stop);
 }
 
-/** Callbacks and reads go on while turns run out; then streams end, connections close, and the files are given up. */
-async function stopCleanly(
-  brain: Brain,
-  options: Options,
-  network: { close(): Promise<void>; disconnect(): Promise<void> },
-): Promise<void> {
-  await brain.drain(options.drainMs);
-  await network.close();
-  await brain.close();
-  await network.disconnect();
+/** Reads and callbacks go on while turns run out; then streams end, connections close, and the files are given up. */
+async function stopInOrder(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  for (const step of steps) await step();
+}
+
+async function openTelemetry(path: string, log: Log): Promise<TelemetryFile> {
+  try {
+    return await openTelemetryFile(path, log);
+  } catch (error) {
+    throw new StartError(`the telemetry file ${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 async function loadTools({ toolsFile }: Options): Promise<ToolRegistry> {

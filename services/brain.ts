@@ -7,27 +7,36 @@
 import type { Rules } from '../machines/decide.ts';
 import type { Retain } from '../machines/records.ts';
 import type { ClaimStore } from '../storage/claims.ts';
+import type { CredentialFiles } from '../storage/credential-files.ts';
 import type { SessionStore } from '../storage/journal.ts';
 import { AdmittedWork } from './admitted-work.ts';
 import { Claims } from './claims.ts';
 import { Catalog } from './catalog.ts';
+import { Credentials, type CredentialService } from './credentials.ts';
 import { EventFeed } from './event-feed.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import type { Clock, Log, Random } from './ports.ts';
+import type { Secrets } from './secrets.ts';
+import { SessionCredentials } from './session-credentials.ts';
 import { SessionIds } from './session-ids.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { serviceError } from './session-refusals.ts';
 import type { SessionService } from './session-service.ts';
 import { Sessions } from './sessions.ts';
+import type { TelemetrySink } from './telemetry.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnLimits } from './turn-scope.ts';
 import { UnrecordedRequests } from './unrecorded-requests.ts';
+import type { Vault } from './vault.ts';
 import { Turns } from './turns.ts';
 
 export interface BrainParts {
   readonly store: SessionStore;
   readonly claims: ClaimStore;
+  readonly credentials: CredentialFiles;
+  readonly vault: Vault;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -35,6 +44,7 @@ export interface BrainParts {
   readonly tools: ToolRegistry;
   readonly loops: LoopRegistry;
   readonly limits: TurnLimits;
+  readonly telemetry: TelemetrySink;
   readonly rules: Rules;
   /** How long a session that does not say keeps its actor. */
   readonly retain: Retain;
@@ -42,6 +52,7 @@ export interface BrainParts {
 
 export interface Brain {
   readonly sessions: SessionService;
+  readonly credentials: CredentialService;
   readonly isDraining: boolean;
   /** Admits nothing new, and waits for what was admitted: `boundMs` at most, then it is cancelled. Null: no bound. */
   drain(boundMs: number | null): Promise<void>;
@@ -55,8 +66,22 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   const catalog = new Catalog(sessionIds);
   const feed = new EventFeed();
   const work = new AdmittedWork();
-  const turns = new Turns({ ...parts, feed });
-  const registry = new SessionRegistry({ store, catalog, feed, clock, log, rules, turns });
+  const credentials = new Credentials({ ...parts, files: parts.credentials });
+  const sessionCredentials = new SessionCredentials({ ...parts, credentials });
+  const turns = new Turns({ ...parts, feed, sessionCredentials });
+  let recovered = 0;
+  const registry = new SessionRegistry({
+    store,
+    catalog,
+    feed,
+    clock,
+    log,
+    rules,
+    turns,
+    onRecovered: () => {
+      recovered += 1;
+    },
+  });
   let isDraining = false;
   let isClosed = false;
   const sessions = new Sessions({
@@ -65,6 +90,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     feed,
     ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
     creation: parts,
+    sessionCredentials,
     work,
     unrecorded: new UnrecordedRequests({ claims: new Claims(parts.claims, clock), catalog, registry, log }),
     clock,
@@ -73,18 +99,23 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
 
   /** Looks at each session once, in the background, so that lists and first reads find them settled. */
   const fillCatalog = async (): Promise<void> => {
+    let refused = 0;
     for (const sessionId of sessionIds) {
       if (isDraining) return;
       if (!catalog.has(sessionId) || catalog.row(sessionId) !== null) continue;
       await registry.settle(sessionId).catch((error: unknown) => {
+        refused += 1;
         log.error('session_refused', { session_id: sessionId, code: serviceError(error).code, error: String(error) });
       });
     }
+    // Sessions that were at work when the last process died: each was settled by the first look at it, ours or a client's.
+    log.info('sessions_settled', { sessions: sessionIds.length, interrupted: recovered, refused });
   };
   const filling = fillCatalog();
 
   return {
     sessions,
+    credentials,
     get isDraining() {
       return isDraining;
     },

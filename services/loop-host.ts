@@ -5,13 +5,13 @@
  *   H2. A loop is not shown what a resume went back behind.
  */
 import type { JsonObject, JsonValue } from '../machines/messages.ts';
-import { plainData } from '../machines/plain-data.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
 import type { Sequence } from '../machines/records.ts';
 import type { Command } from '../machines/commands.ts';
 import type { EventsAnswer, LoopHost } from './loops/agent-loop.ts';
 import type { Extensions } from './extensions.ts';
 import { heard } from './heard.ts';
+import type { Intake } from './intake.ts';
 import type { ModelCalls } from './model-calls.ts';
 import { plainMessages } from './plain-messages.ts';
 import { recordsAfter } from './record-codec.ts';
@@ -28,7 +28,7 @@ export interface TurnServices {
 
 /** `activation`: the loop's own run, the origin of what it emits. */
 export function loopHost(scope: TurnScope, activation: Sequence, services: TurnServices): LoopHost {
-  const message_sequence = scope.messageSequence;
+  const { intake, messageSequence: message_sequence } = scope;
   const assertOpen = (): void => {
     if (scope.isOver) throw new Error('the turn is over');
   };
@@ -53,25 +53,24 @@ export function loopHost(scope: TurnScope, activation: Sequence, services: TurnS
     dispatch: service((calls) => scope.track(services.tools.dispatch(calls))),
     emit: service((type, data) => services.extensions.emit({ kind: 'agentloop', sequence: activation }, type, data)),
     setTranscript: service(async (given) => {
-      const plain = plainMessages(given);
+      const plain = plainMessages(given, intake);
       if (!plain.ok) throw new Error(`this cannot be the transcript: ${plain.reason}`);
       await save({ kind: 'set_transcript', message_sequence, messages: plain.messages });
     }),
     kv: {
-      read: service(async (key) => scope.actor.state.keyValues.read(key)),
-      put: service((key, value) => save({ kind: 'put_kv', message_sequence, key, value: plainOrThrow(value) })),
-      delete: service((key) => save({ kind: 'delete_kv', message_sequence, key })),
+      read: service(async (key) => scope.actor.state.keyValues.read(intake.text(key))),
+      put: service((key, value) => save({ kind: 'put_kv', message_sequence, key: intake.text(key), value: plainOrThrow(value, intake) })),
+      delete: service((key) => save({ kind: 'delete_kv', message_sequence, key: intake.text(key) })),
     },
     telemetry: (given: JsonObject) => {
       assertOpen();
-      const record = plainOrThrow(given) as JsonObject;
-      scope.live({ type: 'telemetry', data: { message_sequence, record } });
+      scope.telemetry(plainOrThrow(given, intake) as JsonObject);
     },
   };
 }
 
-function plainOrThrow(value: unknown): JsonValue {
-  const plain = plainData(value);
+function plainOrThrow(value: unknown, intake: Intake): JsonValue {
+  const plain = intake.data(value);
   if (!plain.ok) throw new Error(`only plain data can be recorded: ${plain.reason}`);
   return plain.value;
 }

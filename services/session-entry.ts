@@ -32,6 +32,8 @@ export interface EntryServices {
   readonly log: Log;
   readonly rules: Rules;
   readonly turns: Turns;
+  /** Told of each session that had something to settle. */
+  onRecovered(sessionId: string): void;
 }
 
 interface Opened {
@@ -68,11 +70,11 @@ export class SessionEntry {
     return this.#actor !== null;
   }
 
-  /** Creates the session. If its first commit fails it never was. */
-  async create(command: Command & { readonly kind: 'create' }): Promise<Receipt> {
+  /** Creates the session. If its first commit fails it never was. What is sealed is there before that. */
+  async create(command: Command & { readonly kind: 'create' }, sealed: Uint8Array | null): Promise<Receipt> {
     this.#uses += 1;
     try {
-      this.#opened = this.#createJournal();
+      this.#opened = this.#createJournal(sealed);
       return await (await this.#activate()).submit(command);
     } finally {
       this.#unuse();
@@ -180,9 +182,15 @@ export class SessionEntry {
     });
   }
 
-  async #createJournal(): Promise<Opened> {
+  async #createJournal(sealed: Uint8Array | null): Promise<Opened> {
     const { store } = this.#services;
     const journal = await store.create(this.sessionId);
+    try {
+      if (sealed !== null) await store.writeSealed(this.sessionId, sealed);
+    } catch (error) {
+      await journal.release();
+      throw error;
+    }
     const loaded = { state: SessionState.empty(), checkpoints: new Checkpoints(store, journal, null) };
     return { journal, loaded: Promise.resolve(loaded) };
   }
@@ -226,6 +234,7 @@ export class SessionEntry {
     await journal.append({ firstSequence: state.lastSequence + 1, recordCount: decided.length, payload });
     const records = decodeRecords(payload);
     for (const record of records) state.apply(record);
+    this.#services.onRecovered(this.sessionId);
     this.#services.log.info('session_recovered', { session_id: this.sessionId, state: state.state, records: records.length });
     return { records, payloadBytes: payload.length };
   }

@@ -4,10 +4,13 @@
  *   S1. `stop` is one-way: nothing new starts after it, and whoever works for the turn is told through `signal`.
  *   S2. The turn does not wait for its executors beyond the cleanup bound, which begins with the stop.
  */
+import type { JsonObject } from '../machines/messages.ts';
 import type { Command } from '../machines/commands.ts';
 import type { Sequence, SessionCreated, TurnFailureCode } from '../machines/records.ts';
+import type { Intake } from './intake.ts';
 import type { LiveEvent } from './session-service.ts';
 import type { Clock } from './ports.ts';
+import type { TelemetrySink } from './telemetry.ts';
 import type { Receipt, SessionActor } from './session-actor.ts';
 
 /** What a deployment bounds a turn with. Null: no bound. */
@@ -30,8 +33,11 @@ export class TurnScope {
   readonly messageSequence: Sequence;
   readonly actor: SessionActor;
   readonly limits: TurnLimits;
+  /** Where everything that comes from outside passes. */
+  readonly intake: Intake;
   readonly clock: Clock;
   readonly #live: (event: LiveEvent) => void;
+  readonly #sink: TelemetrySink;
   readonly #abort = new AbortController();
   readonly #executors = new Set<Promise<unknown>>();
   /** Resolves when the turn is stopped. */
@@ -48,15 +54,19 @@ export class TurnScope {
     readonly messageSequence: Sequence;
     readonly actor: SessionActor;
     readonly limits: TurnLimits;
+    readonly intake: Intake;
     readonly clock: Clock;
     readonly live: (event: LiveEvent) => void;
+    readonly telemetry: TelemetrySink;
   }) {
     this.sessionId = parts.sessionId;
     this.messageSequence = parts.messageSequence;
     this.actor = parts.actor;
     this.limits = parts.limits;
+    this.intake = parts.intake;
     this.clock = parts.clock;
     this.#live = parts.live;
+    this.#sink = parts.telemetry;
     this.whenStopped = new Promise((resolve) => {
       this.#resolveStopped = resolve;
     });
@@ -94,6 +104,13 @@ export class TurnScope {
 
   live(event: LiveEvent): void {
     if (!this.#isOver) this.#live(event);
+  }
+
+  /** To whoever watches, and to the sink. */
+  telemetry(record: JsonObject): void {
+    const { sessionId: session_id, messageSequence: message_sequence } = this;
+    this.live({ type: 'telemetry', data: { message_sequence, record } });
+    this.#sink.write({ session_id, message_sequence, recorded_at: this.clock.now(), record });
   }
 
   /** Starts nothing new, and tells everybody to stop. The cleanup bound begins. */

@@ -1,15 +1,20 @@
 /** The running turns of this process: started, stopped and let go of by what the journals say. */
 import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { EventFeed } from './event-feed.ts';
+import { Intake } from './intake.ts';
 import type { Clock } from './ports.ts';
+import type { Secrets } from './secrets.ts';
 import type { SessionActor } from './session-actor.ts';
+import type { TelemetrySink } from './telemetry.ts';
 import { TurnRunner, type RunnerServices } from './turn-runner.ts';
 import { TurnScope, type TurnLimits } from './turn-scope.ts';
 
 export interface TurnsServices extends RunnerServices {
   readonly clock: Clock;
   readonly feed: EventFeed;
+  readonly secrets: Secrets;
   readonly limits: TurnLimits;
+  readonly telemetry: TelemetrySink;
 }
 
 export class Turns {
@@ -68,13 +73,15 @@ export class Turns {
   }
 
   #start(sessionId: string, actor: SessionActor, messageSequence: Sequence, abandon: (error: unknown) => void): void {
-    const { clock, feed, limits } = this.#services;
+    const { clock, feed, secrets, limits, telemetry } = this.#services;
     const scope = new TurnScope({
       sessionId,
       messageSequence,
       actor,
       limits,
+      intake: new Intake(secrets.of(actor.state.facts.created.tenant)),
       clock,
+      telemetry,
       live: (event) => {
         feed.live(sessionId, actor.state.lastSequence, event);
       },

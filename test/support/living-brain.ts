@@ -10,6 +10,7 @@ import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { HandleCount } from './handle-count.ts';
 import { ScriptedModel } from './scripted-model.ts';
 import { ScriptedTools } from './scripted-tools.ts';
+import type { TelemetryLine } from '../../services/telemetry.ts';
 import { quiescence, SimulatedClock } from './simulated-clock.ts';
 import { SimulatedDisk, type SimulatedProcess } from './simulated-disk.ts';
 import { TestLoops } from './test-loops.ts';
@@ -42,13 +43,15 @@ export class LivingBrain {
   readonly loops: TestLoops;
   readonly handles: HandleCount;
   readonly log: readonly LogLine[];
+  /** What the sink was given. */
+  readonly telemetry: readonly TelemetryLine[];
   readonly brain: Brain;
   readonly #process: SimulatedProcess;
   readonly #options: LivingBrainOptions;
 
   private constructor(
     options: Required<Omit<LivingBrainOptions, 'limits' | 'retain'>> & LivingBrainOptions,
-    started: { readonly brain: Brain; readonly process: SimulatedProcess; readonly handles: HandleCount; readonly log: readonly LogLine[] },
+    started: Pick<LivingBrain, 'brain' | 'handles' | 'log' | 'telemetry'> & { readonly process: SimulatedProcess },
   ) {
     this.#options = options;
     this.disk = options.disk;
@@ -60,6 +63,7 @@ export class LivingBrain {
     this.#process = started.process;
     this.handles = started.handles;
     this.log = started.log;
+    this.telemetry = started.telemetry;
   }
 
   static async start(options: LivingBrainOptions = {}): Promise<LivingBrain> {
@@ -77,6 +81,7 @@ export class LivingBrain {
     const handles = new HandleCount(process);
     const store = await FileSessionStore.open({ disk: handles, path: DATA, log: logger });
     let drawn = 0;
+    const telemetry: TelemetryLine[] = [];
     const brain = await createBrain({
       store,
       claims: new FileClaimStore(store.directory),
@@ -88,9 +93,10 @@ export class LivingBrain {
       loops,
       limits: { ...LIMITS, ...options.limits },
       rules: { queueMessagesMax: 16 },
+      telemetry: { write: (line) => void telemetry.push(line) },
       retain: options.retain ?? null,
     });
-    return new LivingBrain({ ...options, disk, clock, model, tools, loops }, { brain, process, handles, log });
+    return new LivingBrain({ ...options, disk, clock, model, tools, loops }, { brain, process, handles, log, telemetry });
   }
 
   get sessions(): SessionService {

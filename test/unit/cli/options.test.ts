@@ -19,6 +19,7 @@ const DEFAULTS: Options = {
   bodyBytesMax: 8_388_608,
   retain: null,
   drainMs: null,
+  telemetryFile: undefined,
   logLevel: 'info',
 };
 

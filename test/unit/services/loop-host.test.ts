@@ -159,6 +159,7 @@ describe('the host services of a turn', () => {
     await quiescence();
 
     expect(reader.live).toMatchObject([{ type: 'telemetry', data: { record: { step: 'thinking' } } }]);
+    expect(stage.brain.telemetry).toMatchObject(Array(2).fill({ session_id: stage.sessionId, record: { step: 'thinking' } }));
     expect(errors).toHaveLength(2);
     expect(JSON.stringify(await stage.brain.journal(stage.sessionId))).not.toContain('thinking');
   });

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { LivingBrain, TENANT } from '../../support/living-brain.ts';
+import { ScriptedModel } from '../../support/scripted-model.ts';
+import { quiescence } from '../../support/simulated-clock.ts';
+
+describe('a start after a death', () => {
+  it('says how many sessions there are, and how many were at work when the last process died', async () => {
+    const brain = await LivingBrain.start({ model: new ScriptedModel(() => 'waits') });
+    for (let index = 0; index < 5; index += 1) {
+      const { session_id } = await brain.createChat();
+      if (index < 3) await brain.sessions.submit(TENANT, session_id, 'work');
+    }
+
+    const next = await brain.restart();
+    await quiescence();
+
+    const settled = next.log.find(({ event }) => event === 'sessions_settled');
+    expect(settled?.facts).toEqual({ sessions: 5, interrupted: 3, refused: 0 });
+  });
+});
