@@ -13,11 +13,11 @@ describe('many sessions at rest', () => {
     const count = runsSlowTests ? 10_000 : 1000;
     const server = await ServerProcess.start();
     try {
-      const warmUp = await inParallel(Array.from({ length: 200 }), AT_ONCE, async () => sessionAtRest(server, true));
+      // Busy enough for the heap to have its slack before memory is measured.
+      const warmUp = await inParallel(Array.from({ length: count / 5 }), AT_ONCE, async () => sessionAtRest(server, true));
       const floor = await server.residentBytes();
-      // A turn leaves no more behind than a creation does; every fifth session has had one.
       const ids = await inParallel(Array.from({ length: count - warmUp.length }), AT_ONCE, async (_, index) =>
-        sessionAtRest(server, index % 5 === 0),
+        sessionAtRest(server, index % 10 === 0),
       );
       const grown = (await server.residentBytes()) - floor;
       expect(await server.stop()).toBe(0);
@@ -29,7 +29,7 @@ describe('many sessions at rest', () => {
       );
 
       // A residue of a few kilobytes each is the catalog; an actor and its history would be tens.
-      expect(grown).toBeLessThan(60e6 + count * 6_000);
+      expect(grown).toBeLessThan(40e6 + count * 6_000);
       expect(readyMs).toBeLessThan(3000);
       for (const id of [ids.at(0), ids.at(-1)]) {
         if (id === undefined) throw new Error('no session was made');
