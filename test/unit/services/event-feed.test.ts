@@ -96,6 +96,19 @@ describe('a follower', () => {
     );
   });
 
+  it('sees the records too that nobody told it of, once it is told of a later one', async () => {
+    const source = new Source();
+    const reader = reading(source.follow(0));
+    await quiescence();
+    source.commit(2);
+    await quiescence();
+    source.records.push(record(3), record(4));
+    source.commit(1);
+    await quiescence();
+
+    expect(reader.sequences()).toEqual([1, 2, 3, 4, 5]);
+  });
+
   it('sees live events between the records that they came between', async () => {
     const source = new Source();
     const reader = reading(source.follow(0));

@@ -82,8 +82,11 @@ describe('a session whose append failed', () => {
     const act = await tools.calls.first(({ tool }) => tool === 'act');
     await quiescence();
     expect(act.context.signal.aborted).toBe(true);
-    const read = stage.journal(session_id);
-    await stage.clock.advance(10_000);
+    let isRead = false;
+    const read = stage.journal(session_id).finally(() => (isRead = true));
+    await stage.clock.advance(9_999);
+    expect(isRead).toBe(false);
+    await stage.clock.advance(1);
 
     await expect(sent).resolves.toMatchObject({ outcome: 'failed', error: { code: 'interrupted_by_restart' } });
     act.answer('late');
@@ -93,6 +96,17 @@ describe('a session whose append failed', () => {
     const ends = (await read).filter(({ type }) => type === 'tool_call_ended');
     expect(ends).toMatchObject([{ data: { outcome: 'unknown' } }, { data: { outcome: 'unknown' } }]);
     expect(tools.calls.all).toHaveLength(2);
+  });
+
+  it('S-118: tells the executors of its turn, although none of them had asked for what failed', async () => {
+    const { stage, session_id, sent, call } = await atWork();
+    plan(stage.disk, { kinds: ['sync'], sessionId: session_id, times: 1 }, { fails: 'EIO' });
+
+    await expect(stage.sessions.end(TENANT, session_id)).rejects.toMatchObject({ code: 'journal_unavailable' });
+
+    expect(call.signal.aborted).toBe(true);
+    await expect(sent).resolves.toMatchObject({ error: { code: 'interrupted_by_restart' } });
+    expect(await stage.atRest(session_id)).toMatchObject({ status: 'idle' });
   });
 
   it('takes no other session with it', async () => {
