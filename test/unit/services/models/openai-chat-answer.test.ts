@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ModelDelta, ModelOutcome } from '../../../../services/models/model-provider.ts';
+import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
 import { chatChunk, eventStream, type StreamAnswer, type StreamStep } from '../../../support/stream-server.ts';
-import { messageOf, ProviderStage } from './provider-stage.ts';
+import { joined, messageOf, ProviderStage } from './provider-stage.ts';
 
 const STREAMS_FOLDER = path.join(path.resolve(process.env['BRAIN_TEST_DATA'] ?? '../shared/data'), 'provider-streams', 'openai-chat');
 
@@ -216,12 +216,6 @@ describe.skipIf(!hasRecordings())('recorded streams (skipped where BRAIN_TEST_DA
     }
   });
 });
-
-function joined(deltas: readonly ModelDelta[]): Record<string, string> {
-  const texts: Record<string, string> = {};
-  for (const [kind, text] of deltas.flatMap((delta) => Object.entries(delta))) texts[kind] = (texts[kind] ?? '') + text;
-  return texts;
-}
 
 interface RecordedDelta {
   readonly content?: string | null;

@@ -17,16 +17,6 @@ afterEach(async () => {
 describe('a request', () => {
   const user: Message = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
 
-  it('goes to the address of the model, with the key as a bearer token and without one where there is none', async () => {
-    const server = await stage.serve({ steps: [{ send: eventStream([chatChunk({ content: 'x' }, 'stop')]) }] });
-
-    await stage.ask(`${server.url}/v1`);
-    await stage.ask(`${server.url}/v1`, {}, { apiKey: undefined });
-
-    expect(server.requests.map(({ path: at }) => at)).toEqual(['/v1/chat/completions', '/v1/chat/completions']);
-    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${API_KEY}`, undefined]);
-  });
-
   it('says what a loop set, and offers the tools with schemas of objects', async () => {
     const body = await stage.sent({
       system: 'Be brief.',

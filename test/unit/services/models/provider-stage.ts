@@ -2,10 +2,9 @@
 import { expect } from 'vitest';
 import type { Message } from '../../../../machines/messages.ts';
 import type { ModelDelta, ModelOutcome, ModelRequest } from '../../../../services/models/model-provider.ts';
-import { openAiChatProvider } from '../../../../services/models/openai-chat-provider.ts';
 import { providerConnections } from '../../../../services/models/provider-fetch.ts';
-import { loadOpenAiCompatible } from '../../../../services/models/provider-library.ts';
-import { chatChunk, eventStream, StreamServer, type StreamAnswer } from '../../../support/stream-server.ts';
+import { StreamServer, type StreamAnswer } from '../../../support/stream-server.ts';
+import { OPENAI_CHAT, type Protocol } from './protocols.ts';
 
 export const API_KEY = 'sk-test-0123456789';
 
@@ -18,6 +17,11 @@ export interface Given {
 export class ProviderStage {
   readonly #connections = providerConnections();
   readonly #servers: StreamServer[] = [];
+  readonly #protocol: Protocol;
+
+  constructor(protocol: Protocol = OPENAI_CHAT) {
+    this.#protocol = protocol;
+  }
 
   async close(): Promise<void> {
     for (const server of this.#servers.splice(0)) await server.close();
@@ -32,9 +36,9 @@ export class ProviderStage {
 
   async ask(base_url: string, more: Partial<ModelRequest> = {}, given: Given = {}): Promise<ModelOutcome> {
     const apiKey = 'apiKey' in given ? given.apiKey : API_KEY;
-    const provider = openAiChatProvider({ apiKey, fetch: this.#connections.fetch, loadLibrary: loadOpenAiCompatible });
+    const provider = this.#protocol.provider({ apiKey, fetch: this.#connections.fetch });
     const { signal = new AbortController().signal, onDelta = () => undefined } = given;
-    return await provider.call(requestTo(base_url, more), { signal, onDelta });
+    return await provider.call(requestTo(base_url, more, this.#protocol.name), { signal, onDelta });
   }
 
   /** One call of a server that answers so. */
@@ -47,7 +51,7 @@ export class ProviderStage {
 
   /** The body of the request that is made. */
   async bodySent(more: Partial<ModelRequest>): Promise<string> {
-    const server = await this.serve({ steps: [{ send: eventStream([chatChunk({ content: 'x' }, 'stop')]) }] });
+    const server = await this.serve({ steps: [{ send: this.#protocol.answer('x') }] });
     expect(await this.ask(`${server.url}/v1`, more)).toMatchObject({ outcome: 'ended' });
     await server.close();
     return server.requests[0]?.body ?? '';
@@ -58,9 +62,9 @@ export class ProviderStage {
   }
 }
 
-export function requestTo(base_url: string, more: Partial<ModelRequest> = {}): ModelRequest {
+export function requestTo(base_url: string, more: Partial<ModelRequest> = {}, protocol = 'openai-chat'): ModelRequest {
   return {
-    model: { provider: 'openai', name: 'some/model', protocol: 'openai-chat', base_url },
+    model: { provider: 'some', name: 'some/model', protocol, base_url },
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
     tools: [],
     ...more,
@@ -70,4 +74,11 @@ export function requestTo(base_url: string, more: Partial<ModelRequest> = {}): M
 export function messageOf(outcome: ModelOutcome): Message {
   if (outcome.outcome !== 'ended') throw new Error(`${outcome.outcome}: ${outcome.message}`);
   return outcome.message;
+}
+
+/** What came piece by piece, put together by its kind. */
+export function joined(deltas: readonly ModelDelta[]): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [kind, text] of deltas.flatMap((delta) => Object.entries(delta))) texts[kind] = (texts[kind] ?? '') + text;
+  return texts;
 }

@@ -1,17 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
-import { chatChunk, eventStream } from '../../../support/stream-server.ts';
+import { PROTOCOLS } from './protocols.ts';
 import { API_KEY, ProviderStage } from './provider-stage.ts';
 
-let stage = new ProviderStage();
-afterEach(async () => {
-  await stage.close();
-  stage = new ProviderStage();
-});
+describe.each(PROTOCOLS)('a call over $name', (protocol) => {
+  let stage = new ProviderStage(protocol);
+  afterEach(async () => {
+    await stage.close();
+    stage = new ProviderStage(protocol);
+  });
 
-describe('a call', () => {
   it.each([400, 401, 404, 429, 500, 503])('S-034: is one request and failed where the provider answers %i', async (status) => {
-    const error = { error: { message: `no: ${API_KEY}\nand more`, type: 't' } };
+    const error = { type: 'error', error: { message: `no: ${API_KEY}\nand more`, type: 't' } };
     const { outcome, requests } = await stage.call({
       status,
       headers: { 'content-type': 'application/json', 'retry-after': '0', 'x-secret': 'header-text' },
@@ -27,7 +27,7 @@ describe('a call', () => {
   });
 
   it('tells nothing of an error body but a short message', async () => {
-    const long = await stage.call({ status: 500, steps: [{ send: JSON.stringify({ error: { message: '🦀'.repeat(10_000) } }) }] });
+    const long = await stage.call({ status: 500, steps: [{ send: JSON.stringify({ type: 'error', error: { type: 't', message: '🦀'.repeat(10_000) } }) }] });
     const page = await stage.call({ status: 502, steps: [{ send: `<html>${'x'.repeat(5000)}</html>` }] });
 
     expect(failureOf(long.outcome).message.length).toBeLessThan(400);
@@ -36,8 +36,8 @@ describe('a call', () => {
   });
 
   it.each([301, 302, 303, 307, 308])('S-034: follows no redirect (%i)', async (status) => {
-    const target = await stage.serve({ steps: [{ send: eventStream([chatChunk({}, 'stop')]) }] });
-    const { outcome, requests } = await stage.call({ status, headers: { location: `${target.url}/v1/chat/completions` }, steps: [] });
+    const target = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
+    const { outcome, requests } = await stage.call({ status, headers: { location: `${target.url}/v1${protocol.path}` }, steps: [] });
 
     expect(outcome).toMatchObject({ outcome: 'unknown', code: 'redirect_refused' });
     expect(requests()).toBe(1);
@@ -67,7 +67,7 @@ describe('a call', () => {
   it('S-118: closes its connection and is cancelled as soon as it is told to, while it waits and while it streams', async () => {
     const never = new Promise(() => undefined);
     const waiting = await stage.serve({ steps: [{ hold: never }] });
-    const streaming = await stage.serve({ steps: [{ send: `data: ${JSON.stringify(chatChunk({ content: 'one ' }))}\n\n` }, { hold: never }] });
+    const streaming = await stage.serve({ steps: [{ send: protocol.beginning('one ') }, { hold: never }] });
 
     const first = new AbortController();
     const asked = stage.ask(`${waiting.url}/v1`, {}, { signal: first.signal });
@@ -82,6 +82,49 @@ describe('a call', () => {
     await streaming.requests[0]?.closed;
   });
 
+  it('goes to its address below that of the model, with the key and without one where there is none', async () => {
+    const server = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
+    const { header, withKey } = protocol.authorization;
+
+    await stage.ask(`${server.url}/v1`);
+    await stage.ask(`${server.url}/v1`, {}, { apiKey: undefined });
+
+    expect(server.requests.map(({ path: at }) => at)).toEqual([`/v1${protocol.path}`, `/v1${protocol.path}`]);
+    expect(server.requests.map(({ headers }) => headers[header])).toEqual([withKey(API_KEY), undefined]);
+  });
+
+  it('takes no key from the environment', async () => {
+    const server = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
+    vi.stubEnv('ANTHROPIC_API_KEY', 'sk-of-the-environment');
+    vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment');
+
+    await stage.ask(`${server.url}/v1`, {}, { apiKey: undefined });
+    vi.unstubAllEnvs();
+
+    expect(JSON.stringify(server.requests[0]?.headers)).not.toContain('sk-');
+  });
+
+  it('is failed where the provider says in the stream that it failed, first or later, and does not wait for more', async () => {
+    const never = new Promise(() => undefined);
+    for (const before of ['', protocol.beginning('one ')]) {
+      const { outcome, requests } = await stage.call({ steps: [{ send: before + protocol.failure(`busy ${API_KEY}`) }, { hold: never }] });
+
+      expect(outcome).toEqual({ outcome: 'failed', code: 'provider_error', message: 'the model provider failed: busy [key]' });
+      expect(requests()).toBe(1);
+    }
+  });
+
+  it.each(['{"choices":[', '5', '"x"', 'null', '{"type":"message_start"}{'])(
+    'is unknown, and not failed, where the stream has a piece that is no event: %s',
+    async (piece) => {
+      for (const before of ['', protocol.beginning('one ')]) {
+        const { outcome } = await stage.call({ steps: [{ send: `${before}data: ${piece}\n\n` }, { send: protocol.answer('x') }] });
+
+        expect(outcome).toMatchObject({ outcome: 'unknown', code: 'malformed_stream' });
+      }
+    },
+  );
+
   it('sends nothing where it was cancelled before', async () => {
     const server = await stage.serve({ steps: [] });
 
@@ -90,7 +133,7 @@ describe('a call', () => {
   });
 
   it('S-034: never shares a connection with another, however soon it comes', async () => {
-    const server = await stage.serve({ steps: [{ send: eventStream([chatChunk({ content: 'x' }, 'stop')]) }] });
+    const server = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
 
     for (let count = 0; count < 3; count += 1) expect(await stage.ask(`${server.url}/v1`)).toMatchObject({ outcome: 'ended' });
 
