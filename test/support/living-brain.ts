@@ -4,9 +4,13 @@ import { createBrain, type Brain } from '../../services/brain.ts';
 import type { LogFacts } from '../../services/ports.ts';
 import { decodeRecords } from '../../services/record-codec.ts';
 import type { CreateSession, SessionService, SessionView } from '../../services/session-service.ts';
+import { Secrets } from '../../services/secrets.ts';
 import type { TurnLimits } from '../../services/turn-scope.ts';
+import { Vault } from '../../services/vault.ts';
+import { TenantCredentialFiles } from '../../storage/credential-files.ts';
 import { FileClaimStore } from '../../storage/file-claim-store.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
+import { vaultKeyFile } from '../../storage/vault-key-file.ts';
 import { HandleCount } from './handle-count.ts';
 import { ScriptedModel } from './scripted-model.ts';
 import { ScriptedTools } from './scripted-tools.ts';
@@ -17,8 +21,9 @@ import { TestLoops } from './test-loops.ts';
 
 export const TENANT = 'local';
 export const DATA = '/data';
+const VAULT_KEY = new Uint8Array(32);
 
-export const LIMITS: TurnLimits = { modelCalls: 128, turnMs: 1_800_000, toolMs: 600_000, emittedBytes: 1024 * 1024, cancelMs: 10_000 };
+const LIMITS: TurnLimits = { modelCalls: 128, turnMs: 1_800_000, toolMs: 600_000, emittedBytes: 1024 * 1024, cancelMs: 10_000 };
 
 export interface LivingBrainOptions {
   readonly disk?: SimulatedDisk;
@@ -28,6 +33,7 @@ export interface LivingBrainOptions {
   readonly loops?: TestLoops;
   readonly limits?: Partial<TurnLimits>;
   readonly retain?: Retain;
+  readonly serverSecrets?: readonly string[];
 }
 
 export interface LogLine {
@@ -50,7 +56,7 @@ export class LivingBrain {
   readonly #options: LivingBrainOptions;
 
   private constructor(
-    options: Required<Omit<LivingBrainOptions, 'limits' | 'retain'>> & LivingBrainOptions,
+    options: Required<Omit<LivingBrainOptions, 'limits' | 'retain' | 'serverSecrets'>> & LivingBrainOptions,
     started: Pick<LivingBrain, 'brain' | 'handles' | 'log' | 'telemetry'> & { readonly process: SimulatedProcess },
   ) {
     this.#options = options;
@@ -81,12 +87,17 @@ export class LivingBrain {
     const handles = new HandleCount(process);
     const store = await FileSessionStore.open({ disk: handles, path: DATA, log: logger });
     let drawn = 0;
+    const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => (drawn += 1) % 251) };
+    const credentials = new TenantCredentialFiles(store.directory);
     const telemetry: TelemetryLine[] = [];
     const brain = await createBrain({
       store,
       claims: new FileClaimStore(store.directory),
+      credentials,
+      vault: await Vault.open({ key: VAULT_KEY, keyFile: vaultKeyFile(store.directory), random, hasSealed: () => credentials.hasAny() }),
+      secrets: new Secrets(options.serverSecrets ?? []),
       clock,
-      random: { bytes: (count) => Uint8Array.from({ length: count }, () => (drawn += 1) % 251) },
+      random,
       log: logger,
       models: model,
       tools,
