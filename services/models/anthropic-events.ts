@@ -22,7 +22,7 @@ const started = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string().nullish() }),
   z.object({ type: z.literal('thinking'), thinking: z.string().nullish(), signature: z.string().nullish() }),
   z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
-  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() }),
+  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown().optional() }),
 ]);
 
 const piece = z.discriminatedUnion('type', [
@@ -45,7 +45,7 @@ const event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('content_block_stop'), index }),
   z.object({ type: z.literal('message_delta'), delta: z.object({ stop_reason: z.string().nullish() }), usage: usageSchema }),
   z.object({ type: z.literal('message_stop') }),
-  z.object({ type: z.literal('error'), error: z.unknown() }),
+  z.object({ type: z.literal('error'), error: z.unknown().optional() }),
 ]);
 
 const BLOCK_TYPES = ['content_block_start', 'content_block_delta', 'content_block_stop'] as const;

@@ -66,8 +66,8 @@ const event = z.discriminatedUnion('type', [
       usage: usageSchema,
     }),
   }),
-  z.object({ type: z.literal('response.failed'), response: z.object({ error: z.unknown() }) }),
-  z.object({ type: z.literal('error'), error: z.unknown(), message: z.unknown() }),
+  z.object({ type: z.literal('response.failed'), response: z.object({ error: z.unknown().optional() }) }),
+  z.object({ type: z.literal('error'), error: z.unknown().optional(), message: z.unknown().optional() }),
 ]);
 
 
