@@ -44,6 +44,24 @@ describe('a journal that lost the last bytes of its file', () => {
     }
   });
 
+  it('S-018: is believed rather than a checkpoint that covers more than is left of it', async () => {
+    const { session_id: id } = await server.api.create();
+    const long = 'a long story '.repeat(20_000);
+    await server.api.send(id, long);
+    const records = await server.api.journal(id);
+    await server.stop();
+    expect((await stat(path.join(server.dataDirectory, 'sessions', id, 'checkpoint'))).size).toBeGreaterThan(long.length);
+    await cutOff(await lastSegment(id), 10);
+    await server.start();
+
+    const found = await server.api.journal(id);
+    expect(found.slice(0, -2)).toEqual(records.slice(0, found.length - 2));
+    expect(found.slice(-2)).toMatchObject([{ type: 'activation_failed' }, { type: 'turn_failed' }]);
+    expect(await server.api.session(id)).toMatchObject({ status: 'idle', last_sequence: found.length });
+    expect(await server.api.send(id, 'and then?')).toMatchObject({ outcome: 'ended' });
+    expect(faultsOf(await server.api.journal(id))).toEqual([]);
+  });
+
   it('S-171: is refused where its bytes are there and wrong, and takes no other session with it', async () => {
     const { session_id: damaged } = await server.api.create();
     const { session_id: healthy } = await server.api.create();
