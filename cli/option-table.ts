@@ -5,6 +5,7 @@
  * A secret has no flag: the arguments of a process are for everybody on the machine to read.
  */
 import type { Retain } from '../machines/records.ts';
+import { parseVaultKey } from '../storage/vault-key-file.ts';
 
 // About 31 years: whoever wants longer wants no bound.
 const SECS_MAX = 1_000_000_000;
@@ -17,6 +18,12 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** The text is kept for the search of secrets in what comes from outside. */
+export interface VaultKey {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** What every option comes to. Durations are milliseconds; null where there is no bound. */
@@ -24,6 +31,8 @@ export interface Options {
   readonly listen: ListenAddress;
   readonly dataDirectory: string;
   readonly apiKey: string | undefined;
+  /** Null: the server keeps a key of its own. */
+  readonly vaultKey: VaultKey | null;
   readonly openaiBaseUrl: string | undefined;
   readonly openaiApiKey: string | undefined;
   readonly toolsFile: string | undefined;
@@ -76,6 +85,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     takes: 'printable ASCII without spaces, so that it can be sent as a bearer token',
     meaning: 'The token of the tenant `local`. Unset: the server listens on loopback only and asks for none.',
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+  },
+  vaultKey: {
+    variable: 'BRAIN_VAULT_KEY',
+    fallback: { value: null, shown: 'the file vault.key in the data directory, made when first needed' },
+    isSecret: true,
+    takes: '32 bytes in base64, such as `openssl rand -base64 32` prints',
+    meaning: 'The key that credentials are sealed with. Another key opens none that are stored already.',
+    parse: parseVaultKeyText,
   },
   openaiBaseUrl: {
     variable: 'BRAIN_OPENAI_BASE_URL',
@@ -201,6 +218,11 @@ function parseListenAddress(text: string): { readonly value: ListenAddress } | n
 
 function parseText(text: string): { readonly value: string } | null {
   return text === '' ? null : { value: text };
+}
+
+function parseVaultKeyText(text: string): { readonly value: VaultKey } | null {
+  const bytes = parseVaultKey(text);
+  return bytes === null ? null : { value: { text, bytes } };
 }
 
 function parseLogLevel(text: string): { readonly value: LogLevel } | null {

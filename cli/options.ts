@@ -69,6 +69,7 @@ function readAll(flags: ReadonlyMap<string, string>, environment: Environment): 
     listen: read(OPTIONS.listen),
     dataDirectory: read(OPTIONS.dataDirectory),
     apiKey: read(OPTIONS.apiKey),
+    vaultKey: read(OPTIONS.vaultKey),
     openaiBaseUrl: read(OPTIONS.openaiBaseUrl),
     openaiApiKey: read(OPTIONS.openaiApiKey),
     toolsFile: read(OPTIONS.toolsFile),

@@ -11,6 +11,8 @@ import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
 import { providerConnections } from '../services/models/provider-fetch.ts';
 import { loadOpenAiCompatible } from '../services/models/provider-library.ts';
 import { openAiConfiguration, serverModels } from '../services/models/server-models.ts';
+import { secretFreeLog } from '../services/secret-free-log.ts';
+import { Secrets } from '../services/secrets.ts';
 import { systemClock, systemLog, systemRandom } from '../services/system.ts';
 import { noTelemetry } from '../services/telemetry.ts';
 import { openTelemetryFile, type TelemetryFile } from '../services/telemetry-file.ts';
@@ -19,10 +21,13 @@ import { demoTools } from '../services/tools/demo-tools.ts';
 import { serverTools } from '../services/tools/server-tools.ts';
 import { loadToolsFile, ToolsFileError } from '../services/tools/tools-file.ts';
 import type { ToolRegistry } from '../services/tools/tool.ts';
+import { Vault } from '../services/vault.ts';
+import { TenantCredentialFiles } from '../storage/credential-files.ts';
 import { FileClaimStore } from '../storage/file-claim-store.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
 import { StorageError } from '../storage/journal.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
+import { vaultKeyFile } from '../storage/vault-key-file.ts';
 import { firstSteps, urlOf } from './first-steps.ts';
 import type { Options } from './option-table.ts';
 import { parseOptions } from './options.ts';
@@ -39,18 +44,30 @@ class StartError extends Error {
 }
 
 async function start(options: Options): Promise<void> {
-  const log = systemLog(options.logLevel);
+  const providers = openAiConfiguration({ apiKey: options.openaiApiKey, baseUrl: options.openaiBaseUrl });
+  const secrets = new Secrets([options.apiKey, options.vaultKey?.text, ...providers.map((provider) => provider.api_key)]);
+  const log = secretFreeLog(systemLog(options.logLevel), secrets);
   const connections = providerConnections();
   const models = serverModels({
-    providers: openAiConfiguration({ apiKey: options.openaiApiKey, baseUrl: options.openaiBaseUrl }),
+    providers,
     openAiChat: (apiKey) => openAiChatProvider({ apiKey, fetch: connections.fetch, loadLibrary: loadOpenAiCompatible }),
   });
   const tools = await loadTools(options);
   const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
   const telemetry = options.telemetryFile === undefined ? null : await openTelemetry(options.telemetryFile, log);
+  const credentials = new TenantCredentialFiles(store.directory);
+  const vault = await Vault.open({
+    key: options.vaultKey?.bytes ?? null,
+    keyFile: vaultKeyFile(store.directory),
+    random: systemRandom,
+    hasSealed: () => credentials.hasAny(),
+  });
   const brain = await createBrain({
     store,
     claims: new FileClaimStore(store.directory),
+    credentials,
+    vault,
+    secrets,
     clock: systemClock,
     random: systemRandom,
     log,
@@ -70,6 +87,7 @@ async function start(options: Options): Promise<void> {
   });
   const app = createHttpApp({
     sessions: brain.sessions,
+    credentials: brain.credentials,
     clock: systemClock,
     log,
     options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax },

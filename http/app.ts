@@ -5,6 +5,7 @@
 import { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
+import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
 import { createAuthentication } from './auth.ts';
 import { createBodyReader } from './body.ts';
@@ -12,12 +13,14 @@ import { answerFailures, answerUnrouted } from './failures.ts';
 import { addFrontPage } from './front-page.ts';
 import { addHealthRoutes } from './health.ts';
 import type { RouteDependencies } from './routes.ts';
+import { addCredentialRoutes } from './v1/credentials.ts';
 import { addHistoryRoutes } from './v1/history.ts';
 import { addSessionRoutes } from './v1/sessions.ts';
 import { addTurnRoutes } from './v1/turns.ts';
 
 export interface HttpDependencies {
   readonly sessions: SessionService;
+  readonly credentials: CredentialService;
   readonly clock: Clock;
   readonly log: Log;
   readonly options: {
@@ -29,7 +32,7 @@ export interface HttpDependencies {
 }
 
 export function createApp(dependencies: HttpDependencies): Koa {
-  const { sessions, clock, log, options } = dependencies;
+  const { sessions, credentials, clock, log, options } = dependencies;
   const app = new Koa({ env: 'production' });
   // What is left to come here is a connection that broke under its answer.
   app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
@@ -39,10 +42,11 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
 
   const guarded = createRouter();
-  const routes: RouteDependencies = { sessions, clock, log, readBody: createBodyReader(options) };
+  const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };
   addSessionRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
   addHistoryRoutes(guarded, routes);
+  addCredentialRoutes(guarded, routes);
 
   app.use(setHeaders);
   app.use(answerFailures({ clock, log }));

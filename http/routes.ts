@@ -3,6 +3,7 @@ import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
 import type { z } from 'zod';
 import type { Clock, Log } from '../services/ports.ts';
+import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { BodyReader } from './body.ts';
 import type { Caller } from './caller.ts';
@@ -13,6 +14,7 @@ import { problemIn } from './wire/problems.ts';
 
 export interface RouteDependencies {
   readonly sessions: SessionService;
+  readonly credentials: CredentialService;
   readonly clock: Clock;
   readonly log: Log;
   readonly readBody: BodyReader;

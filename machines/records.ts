@@ -46,6 +46,8 @@ export interface ResolvedModel {
   readonly protocol: string;
   /** Where the calls go; absent for a model that lives in Brain's own process. */
   readonly base_url?: string;
+  /** The name of the credential that the calls are made with; absent where they are made with the server's own key. */
+  readonly credential?: string;
 }
 
 /** A tool as it was resolved when the session was created: where its calls go, for the session's whole life. */

@@ -56,10 +56,10 @@ export function seedOf(request: CreateSession): readonly Message[] {
 }
 
 function resolveModel(request: CreateSession, models: ModelRegistry): ResolvedModel {
-  const { provider, name } = request.model ?? MODEL_DEFAULT;
+  const { provider, name, credential }: NonNullable<CreateSession['model']> = request.model ?? MODEL_DEFAULT;
   const resolved = models.resolve({ provider, name });
   if (resolved === null) throw unknown('unknown_provider', `this server has no model ${provider}/${name}`, '/model');
-  return resolved;
+  return credential === undefined ? resolved : { ...resolved, credential };
 }
 
 function resolveTools(

@@ -1,7 +1,6 @@
 /** A turn's extension events: of its loop and of its tools, with one budget, and an origin that only Brain assigns. */
 import { Buffer } from 'node:buffer';
 import type { JsonValue } from '../machines/messages.ts';
-import { plainData } from '../machines/plain-data.ts';
 import type { Origin, Sequence } from '../machines/records.ts';
 import type { Refused } from './loops/agent-loop.ts';
 import { refusalOfType } from './reserved-types.ts';
@@ -16,10 +15,12 @@ export class Extensions {
   }
 
   /** Records one; resolves when it is durable. */
-  async emit(origin: Origin, name: string, given: JsonValue): Promise<{ readonly sequence: Sequence } | Refused> {
-    const reserved = refusalOfType(name);
+  async emit(origin: Origin, type: string, given: JsonValue): Promise<{ readonly sequence: Sequence } | Refused> {
+    const { intake } = this.#scope;
+    const reserved = refusalOfType(type);
     if (reserved !== null) return refused('reserved_type', reserved);
-    const plain = plainData(given);
+    const name = intake.text(type);
+    const plain = intake.data(given);
     if (!plain.ok) return refused('invalid_request', `an event's data must be plain data: ${plain.reason}`);
     const overBudget = this.#spend(Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(plain.value)));
     if (overBudget !== null) return overBudget;

@@ -6,13 +6,12 @@
  *   M2. A call under way when the turn is stopped is ended as cancelled at once; the provider is told, and what it still
  *       says goes nowhere.
  */
-import { MESSAGE_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
-import type { Message } from '../machines/messages.ts';
 import type { RequestDifference, Sequence } from '../machines/records.ts';
 import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
 import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
 import { plainMessages } from './plain-messages.ts';
 import type { Receipt } from './session-actor.ts';
+import type { ModelKey } from './session-credentials.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 type Ended = Extract<ModelOutcome, { outcome: 'ended' }>;
@@ -26,11 +25,13 @@ const TOO_LARGE: NotEnded = { outcome: 'failed', code: 'too_large', message: 'th
 export class ModelCalls {
   readonly #scope: TurnScope;
   readonly #models: ModelRegistry;
+  readonly #key: ModelKey;
   #count = 0;
 
-  constructor(scope: TurnScope, models: ModelRegistry) {
+  constructor(scope: TurnScope, models: ModelRegistry, key: ModelKey) {
     this.#scope = scope;
     this.#models = models;
+    this.#key = key;
   }
 
   async call(asked: LoopModelRequest): Promise<LoopModelAnswer> {
@@ -38,9 +39,9 @@ export class ModelCalls {
     if (scope.isStopped) return stopped();
     if (scope.limits.modelCalls !== null && this.#count >= scope.limits.modelCalls) return this.#overLimit(scope.limits.modelCalls);
     const { messages: given, ...rest } = asked;
-    const plain = plainData(rest);
+    const plain = scope.intake.data(rest);
     if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
-    const sent = plainMessages(given);
+    const sent = plainMessages(given, scope.intake);
     if (!sent.ok) return refused('invalid_request', `the request's messages cannot be sent: ${sent.reason}`);
     const request: LoopModelRequest = { ...(plain.value as Omit<LoopModelRequest, 'messages'>), messages: sent.messages };
     this.#count += 1;
@@ -76,19 +77,24 @@ export class ModelCalls {
 
   async #send(started_sequence: Sequence, request: LoopModelRequest): Promise<ModelOutcome> {
     const scope = this.#scope;
-    const provider = this.#models.provider(scope.created.model);
+    const key = this.#key;
+    if (key.kind === 'unavailable') return { outcome: 'failed', code: 'credential_unavailable', message: `nothing was sent: ${key.reason}` };
+    const provider = this.#models.provider(scope.created.model, ...(key.kind === 'own' ? [key.value] : []));
     if (provider === null) {
       return { outcome: 'failed', code: 'provider_gone', message: `this server has no provider ${scope.created.model.provider} any more` };
     }
     // A cancel that was recorded in the same commit came first: nothing is sent.
     if (scope.isStopped) return CANCELLED;
     let isHeard = true;
+    const deltas = scope.intake.deltas((delta) => {
+      scope.live({ type: 'model_delta', data: { started_sequence, ...delta } });
+    });
     const called = async (): Promise<ModelOutcome> => {
       try {
         return await provider.call(this.#requestOf(request), {
           signal: scope.signal,
           onDelta: (delta) => {
-            if (isHeard) scope.live({ type: 'model_delta', data: { started_sequence, ...delta } });
+            if (isHeard) deltas.take(delta);
           },
         });
       } catch {
@@ -98,6 +104,7 @@ export class ModelCalls {
     const answer = scope.track(called());
     const outcome = await Promise.race([answer, scope.whenStopped.then(() => CANCELLED)]);
     isHeard = false;
+    if (outcome !== CANCELLED) deltas.end();
     return outcome;
   }
 
@@ -116,11 +123,11 @@ export class ModelCalls {
 
   async #end(started_sequence: Sequence, outcome: ModelOutcome): Promise<LoopModelAnswer> {
     if (outcome.outcome !== 'ended') return this.#fail(started_sequence, outcome);
-    const message = plainData(outcome.message, MESSAGE_DEPTH_MAX);
+    const message = this.#scope.intake.message(outcome.message);
     if (!message.ok) {
       return this.#fail(started_sequence, { outcome: 'failed', code: 'invalid_answer', message: `the answer cannot be recorded: ${message.reason}` });
     }
-    const ended: Ended = { ...outcome, message: message.value as unknown as Message };
+    const ended: Ended = { ...outcome, message: message.message };
     const { finish_reason, usage } = ended;
     const receipt = await this.#scope.submit({
       kind: 'end_model_call',
@@ -135,7 +142,8 @@ export class ModelCalls {
     return sequence === undefined ? stopped() : { ...ended, sequence };
   }
 
-  async #fail(started_sequence: Sequence, failure: NotEnded): Promise<LoopModelAnswer> {
+  async #fail(started_sequence: Sequence, given: NotEnded): Promise<LoopModelAnswer> {
+    const failure: NotEnded = { ...given, message: this.#scope.intake.text(given.message) };
     const receipt = await this.#scope.submit({
       kind: 'fail_model_call',
       message_sequence: this.#scope.messageSequence,

@@ -1,13 +1,15 @@
 /** Messages as a loop gives them: plain data of the shape that every reader of a transcript relies on. */
 import type { Message } from '../machines/messages.ts';
 import { MESSAGE_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
+import type { Intake } from './intake.ts';
 
 export type PlainMessages =
   | { readonly ok: true; readonly messages: readonly Message[] }
   | { readonly ok: false; readonly reason: string };
 
-export function plainMessages(value: unknown): PlainMessages {
-  const plain = plainData(value, MESSAGE_DEPTH_MAX);
+/** `intake`: that of the turn, for what comes from one. A client's own messages are what the client says. */
+export function plainMessages(value: unknown, intake?: Intake): PlainMessages {
+  const plain = intake === undefined ? plainData(value, MESSAGE_DEPTH_MAX) : intake.data(value, MESSAGE_DEPTH_MAX);
   if (!plain.ok) return plain;
   if (!Array.isArray(plain.value)) return { ok: false, reason: 'messages are a list' };
   const wrong = plain.value.findIndex((message) => !isMessage(message));

@@ -21,18 +21,27 @@ export class SessionRegistry {
     return this.#entries.get(sessionId)?.isResident ?? false;
   }
 
-  async create(sessionId: string, command: Command & { readonly kind: 'create' }): Promise<Receipt> {
+  /** `sealed`: the session's own copy of its credentials; null where it has none. */
+  async create(sessionId: string, command: Command & { readonly kind: 'create' }, sealed: Uint8Array | null): Promise<Receipt> {
     const entry = this.#newEntry(sessionId);
     try {
-      return await entry.create(command);
+      const receipt = await entry.create(command, sealed);
+      if (receipt.kind !== 'committed') await this.#takeAway(entry);
+      return receipt;
     } catch (error) {
-      await entry.closing;
-      await this.#services.store.remove(sessionId).catch((failure: unknown) => {
-        // It has no whole first frame, so that the next start takes it for what it is.
-        this.#services.log.warn('create_leftover', { session_id: sessionId, error: String(failure) });
-      });
+      await this.#takeAway(entry);
       throw error;
     }
+  }
+
+  /** What a create has left that came to nothing. */
+  async #takeAway(entry: SessionEntry): Promise<void> {
+    await entry.closing;
+    const { sessionId } = entry;
+    await this.#services.store.remove(sessionId).catch((failure: unknown) => {
+      // It has no whole first frame, so that the next start takes it for what it is.
+      this.#services.log.warn('create_leftover', { session_id: sessionId, error: String(failure) });
+    });
   }
 
   command(sessionId: string, command: Command, request?: KeyedRequest): Promise<Receipt> {

@@ -29,7 +29,7 @@ export interface CreateSession {
   /** Default: `chat` without configuration. */
   readonly agentloop?: { readonly name: string; readonly configuration?: JsonObject };
   /** Default: `demo/echo`. */
-  readonly model?: { readonly provider: string; readonly name: string };
+  readonly model?: { readonly provider: string; readonly name: string; readonly credential?: string };
   readonly system?: string;
   /** Omitted: the model's own, which only the demo's have. */
   readonly tools?: readonly string[];

@@ -21,6 +21,7 @@ import type { UnrecordedRequests } from './unrecorded-requests.ts';
 import { statusOf, viewOf } from './session-views.ts';
 import { TurnAnswerFold } from './turn-answer.ts';
 import { accepted, serviceError } from './session-refusals.ts';
+import type { SessionCredentials } from './session-credentials.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type {
@@ -47,6 +48,7 @@ export interface SessionsParts {
   readonly feed: EventFeed;
   readonly ids: SessionIds;
   readonly creation: CreateServices;
+  readonly sessionCredentials: SessionCredentials;
   readonly work: AdmittedWork;
   readonly unrecorded: UnrecordedRequests;
   readonly clock: Clock;
@@ -66,13 +68,14 @@ export class Sessions implements SessionService {
       const created = resolveCreation(tenant, request, this.#parts.creation);
       const sessionId = this.#parts.ids.next();
       const transcript = seedOf(request);
-      const { registry, unrecorded, work } = this.#parts;
-      return work.run(() =>
-        unrecorded.create(tenant, sessionId, keyed, async () => {
-          accepted(await registry.create(sessionId, { kind: 'create', created, transcript }));
+      const { registry, sessionCredentials, unrecorded, work } = this.#parts;
+      return work.run(async () => {
+        const sealed = await sessionCredentials.sealedFor(sessionId, created);
+        return unrecorded.create(tenant, sessionId, keyed, async () => {
+          accepted(await registry.create(sessionId, { kind: 'create', created, transcript }, sealed));
           return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
-        }),
-      );
+        });
+      });
     });
   }
 

@@ -11,13 +11,13 @@
 import { TOOL_OUTPUT_OF } from '../machines/close-turn.ts';
 import type { ToolCallStart } from '../machines/commands.ts';
 import type { JsonValue, ToolOutcome } from '../machines/messages.ts';
-import { plainData, plainText } from '../machines/plain-data.ts';
 import { sameValue } from '../machines/value-equality.ts';
 import type { ResolvedTool, Sequence } from '../machines/records.ts';
 import type { Extensions } from './extensions.ts';
 import { heard } from './heard.ts';
+import type { Intake } from './intake.ts';
 import type { LoopToolAnswer, LoopToolCall } from './loops/agent-loop.ts';
-import { parseToolArguments } from './tools/tool-arguments.ts';
+import { parseToolArguments, type ToolArguments } from './tools/tool-arguments.ts';
 import type { Tool, ToolRegistry } from './tools/tool.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -62,11 +62,13 @@ export class ToolCalls {
   }
 
   #prepare(call: LoopToolCall): Prepared | LoopToolAnswer {
+    const { intake } = this.#scope;
     const resolved = this.#scope.created.tools.find(({ name }) => name === call.tool);
-    if (resolved === undefined) return notDispatched(call, `this session has no tool ${JSON.stringify(plainText(call.tool))}`);
-    const given = call.input === undefined ? parseToolArguments(call.input_text) : plainArguments(call.input);
+    if (resolved === undefined) return notDispatched(call, `this session has no tool ${JSON.stringify(intake.text(call.tool))}`);
+    const given: ToolArguments = call.input === undefined ? parseToolArguments(call.input_text) : { kind: 'parsed', value: call.input };
     if (given.kind === 'invalid') return notDispatched(call, given.reason);
-    return { call, input: given.value, resolved };
+    const plain = intake.data(given.value);
+    return plain.ok ? { call, input: plain.value, resolved } : notDispatched(call, `the arguments cannot be used: ${plain.reason}`);
   }
 
   /** The sequences of the started calls, in their order, or why none was. */
@@ -79,7 +81,7 @@ export class ToolCalls {
     const receipt = await scope.submit({
       kind: 'start_tool_calls',
       message_sequence: scope.messageSequence,
-      calls: prepared.map((one) => startOf(one, deadline)),
+      calls: prepared.map((one) => startOf(one, deadline, scope.intake)),
     });
     if (receipt.kind === 'refused' && receipt.code === 'too_large') return 'too_large';
     if (receipt.kind !== 'committed') return 'stopped';
@@ -131,17 +133,17 @@ export class ToolCalls {
         emit: (type, data) => heard(this.#emit({ type, data, sequence, signal })),
         progress: ({ message, fraction }) => {
           if (signal.aborted) return;
-          const said = message === undefined ? {} : { message };
+          const said = message === undefined ? {} : { message: scope.intake.text(String(message)) };
           const done = fraction === undefined ? {} : { fraction };
           scope.live({ type: 'tool_progress', data: { started_sequence: sequence, ...said, ...done } });
         },
       });
-      const plain = plainData(output ?? null);
+      const plain = scope.intake.data(output ?? null);
       return plain.ok
         ? { outcome: 'ok', output: plain.value }
         : { outcome: 'error', output: `the tool ran, but its result cannot be recorded: ${plain.reason}` };
     } catch (error) {
-      return { outcome: 'error', output: plainText(messageOf(error).slice(0, ERROR_CHARACTERS_MAX)) };
+      return { outcome: 'error', output: scope.intake.text(messageOf(error), ERROR_CHARACTERS_MAX) };
     }
   }
 
@@ -161,18 +163,13 @@ export class ToolCalls {
   }
 }
 
-function startOf({ call, input, resolved }: Prepared, deadline: number | null): ToolCallStart {
-  const { tool, tool_use_id, input_text } = call;
+function startOf({ call, input, resolved }: Prepared, deadline: number | null, intake: Intake): ToolCallStart {
+  const { tool, tool_use_id } = call;
+  const input_text = intake.text(call.input_text);
   const parsed = parseToolArguments(input_text);
   const isParse = parsed.kind === 'parsed' && sameValue(parsed.value, input);
-  const start = { tool, tool_use_id: plainText(tool_use_id), input_text: plainText(input_text), deadline, effect: resolved.effect };
+  const start = { tool, tool_use_id: intake.text(tool_use_id), input_text, deadline, effect: resolved.effect };
   return isParse ? start : { ...start, input };
-}
-
-function plainArguments(input: JsonValue): ReturnType<typeof parseToolArguments> {
-  const plain = plainData(input);
-  if (plain.ok) return { kind: 'parsed', value: plain.value };
-  return { kind: 'invalid', reason: `the arguments cannot be used: ${plain.reason}` };
 }
 
 function answerOf({ tool_use_id }: LoopToolCall, sequence: Sequence | null, { outcome, output }: Result): LoopToolAnswer {

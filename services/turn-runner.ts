@@ -7,10 +7,10 @@
  *   R3. If the incarnation is discarded, nothing more is recorded: recovery closes the turn.
  */
 import type { TurnEnding } from '../machines/close-turn.ts';
-import { plainData, plainText } from '../machines/plain-data.ts';
 import type { ActivationResult, Sequence } from '../machines/records.ts';
 import { StorageError } from '../storage/journal.ts';
 import { Extensions } from './extensions.ts';
+import type { Intake } from './intake.ts';
 import { loopHost } from './loop-host.ts';
 import type { AgentLoop, LoopHost, TurnInput, TurnResult } from './loops/agent-loop.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
@@ -18,6 +18,7 @@ import { ModelCalls } from './model-calls.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import type { Log } from './ports.ts';
 import { ActorStopped, type Receipt } from './session-actor.ts';
+import type { ModelKey, SessionCredentials } from './session-credentials.ts';
 import { ToolCalls } from './tool-calls.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnScope } from './turn-scope.ts';
@@ -28,6 +29,7 @@ export interface RunnerServices {
   readonly loops: LoopRegistry;
   readonly models: ModelRegistry;
   readonly tools: ToolRegistry;
+  readonly sessionCredentials: SessionCredentials;
   readonly log: Log;
 }
 
@@ -38,6 +40,7 @@ const TOO_LARGE: TurnEnding = { kind: 'failed', code: 'loop_error', message: "th
 export class TurnRunner {
   readonly #scope: TurnScope;
   readonly #services: RunnerServices;
+  #modelKey: ModelKey = { kind: 'unavailable', reason: 'the turn has not begun' };
 
   constructor(scope: TurnScope, services: RunnerServices) {
     this.#scope = scope;
@@ -46,6 +49,9 @@ export class TurnRunner {
 
   /** Runs the turn to its end. Rejects only where the turn could not be closed: the session must be discarded then. */
   async run(): Promise<void> {
+    const { sessionId, created } = this.#scope;
+    const credential = await this.#services.sessionCredentials.openForTurn(sessionId, created);
+    this.#modelKey = credential.key;
     try {
       await this.#finish(await this.#activate());
     } catch (error) {
@@ -54,6 +60,7 @@ export class TurnRunner {
       await this.#finish({ kind: 'failed', code: 'internal', message: 'the server failed in this turn; its log says why' });
     } finally {
       this.#scope.over();
+      credential.release();
     }
   }
 
@@ -80,7 +87,7 @@ export class TurnRunner {
     const endWallTime = this.#startWallTime();
     try {
       const running = scope.track(this.#runLoop(registered.loop, started.sequence));
-      return endingOf(await scope.withinBound(running, NOT_STOPPED));
+      return endingOf(await scope.withinBound(running, NOT_STOPPED), scope.intake);
     } finally {
       endWallTime();
     }
@@ -108,7 +115,7 @@ export class TurnRunner {
   #host(activation: Sequence): LoopHost {
     const scope = this.#scope;
     const extensions = new Extensions(scope);
-    const models = new ModelCalls(scope, this.#services.models);
+    const models = new ModelCalls(scope, this.#services.models, this.#modelKey);
     return loopHost(scope, activation, { extensions, models, tools: new ToolCalls(scope, this.#services.tools, extensions) });
   }
 
@@ -142,12 +149,12 @@ export class TurnRunner {
   }
 }
 
-function endingOf(result: TurnResult): TurnEnding {
+function endingOf(result: TurnResult, intake: Intake): TurnEnding {
   if (result.kind === 'failed') {
-    return { kind: 'failed', code: result.code, message: plainText(result.message.slice(0, MESSAGE_CHARACTERS_MAX)) };
+    return { kind: 'failed', code: result.code, message: intake.text(result.message, MESSAGE_CHARACTERS_MAX) };
   }
   if (result.result === undefined) return { kind: 'returned' };
-  const plain = plainData(result.result);
+  const plain = intake.data(result.result);
   if (plain.ok) return { kind: 'returned', result: plain.value as unknown as ActivationResult };
   return { kind: 'failed', code: 'loop_error', message: `the agent loop's result cannot be recorded: ${plain.reason}` };
 }

@@ -79,18 +79,14 @@ function splitMetadataFilters({ query }: Context): { readonly filters: ParsedUrl
 }
 
 function createRequest(body: CreateSessionBody): CreateSession {
-  const { environments, model, system, ...rest } = body;
+  const { environments, system, ...rest } = body;
   const [environment] = environments ?? [];
   if (environment !== undefined) {
     throw new HttpError('unknown_environment', `there is no environment named ${environment}`, { field: '/environments/0' });
   }
-  if (model?.credential !== undefined) {
-    throw new HttpError('unknown_credential', `there is no credential named ${model.credential}`, { field: '/model/credential' });
-  }
   return {
     ...rest,
     surface: 'v1',
-    ...(model === undefined ? {} : { model: { provider: model.provider, name: model.name } }),
     // An empty system prompt is none, and providers refuse it.
     ...(system === undefined || system === '' ? {} : { system }),
   };

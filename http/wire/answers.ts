@@ -2,7 +2,8 @@
 import type { JsonObject, Message } from '../../machines/messages.ts';
 import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { SessionStatus } from '../../machines/projections/status.ts';
-import type { AfterStop, Metadata, Retain, Sequence, SessionRecord } from '../../machines/records.ts';
+import type { AfterStop, Metadata, ResolvedModel, Retain, Sequence, SessionRecord } from '../../machines/records.ts';
+import type { CredentialView } from '../../services/credentials.ts';
 import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '../../services/session-service.ts';
 import { utcTime } from '../../services/tools/utc-time.ts';
 
@@ -24,7 +25,7 @@ export interface SessionAnswer {
   readonly created_at: string;
   readonly updated_at: string;
   readonly agentloop: { readonly name: string; readonly configuration: JsonObject };
-  readonly model: { readonly provider: string; readonly name: string };
+  readonly model: { readonly provider: string; readonly name: string; readonly credential?: string };
   readonly system?: string;
   /** Names, as a create takes them; what each stands for is in the session's first event. */
   readonly tools: readonly string[];
@@ -76,8 +77,7 @@ export function sessionAnswer(session: SessionView): SessionAnswer {
     created_at: utcTime(session.created_at),
     updated_at: utcTime(session.updated_at),
     agentloop: session.agentloop,
-    // Where a provider is reached is the deployment's affair.
-    model: { provider: session.model.provider, name: session.model.name },
+    model: modelAnswer(session.model),
     ...(session.system === undefined ? {} : { system: session.system }),
     tools: session.tools.map((tool) => tool.name),
     environments: session.environments,
@@ -85,6 +85,19 @@ export function sessionAnswer(session: SessionView): SessionAnswer {
     idle_ttl_ms: session.retain,
     metadata: session.metadata,
   };
+}
+
+/** As a create takes it. Where a provider is reached is the deployment's affair. */
+function modelAnswer({ provider, name, credential }: ResolvedModel): SessionAnswer['model'] {
+  return credential === undefined ? { provider, name } : { provider, name, credential };
+}
+
+export interface CredentialListAnswer {
+  readonly credentials: readonly { readonly name: string; readonly updated_at: string }[];
+}
+
+export function credentialListAnswer(credentials: readonly CredentialView[]): CredentialListAnswer {
+  return { credentials: credentials.map(({ name, updated_at }) => ({ name, updated_at: utcTime(updated_at) })) };
 }
 
 export function listedSessionAnswer(session: SessionView | DamagedSessionView): SessionAnswer | DamagedSessionAnswer {

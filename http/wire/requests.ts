@@ -45,6 +45,11 @@ export type CreateSessionBody = z.infer<typeof createSessionBody>;
 
 export const sendMessageBody = z.strictObject({ input: inputSchema });
 
+/** A credential: what goes into a header or a form, so that nothing in it may be invisible. */
+export const storeCredentialBody = z.strictObject({
+  value: z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,8192}$/u, { error: 'must be 1 to 8192 printable characters' }),
+});
+
 /** Of the verbs that say everything by their path. */
 export const emptyBody = z.strictObject({});
 

@@ -51,6 +51,9 @@ export interface ModelProvider {
 export interface ModelRegistry {
   /** Resolves a name once, at create. Null where the provider is unknown or not configured. */
   resolve(model: { readonly provider: string; readonly name: string }): ResolvedModel | null;
-  /** The provider for a resolved model; null where this server has none any more. */
-  provider(model: ResolvedModel): ModelProvider | null;
+  /**
+   * The provider for a resolved model; null where this server has none any more. `credential`: the session's own, which
+   * is sent in place of the server's key, to the address that the model was resolved to and to no other.
+   */
+  provider(model: ResolvedModel, credential?: string): ModelProvider | null;
 }

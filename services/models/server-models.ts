@@ -4,8 +4,10 @@
  *
  *   K1. What a name stands for is resolved once, at create: the protocol and the address, never the key.
  *   K2. A call goes to the address that was recorded, whatever the server is configured with by then.
- *   K3. A key goes to the address that it was configured for and to no other. A session that recorded another address is
- *       called without a key: whoever answers there may ask for none, and if they do, the call fails and nothing leaked.
+ *   K3. A key of the server goes to the address that it was configured for and to no other. A session that recorded another
+ *       address is called without a key: whoever answers there may ask for none, and if they do, the call fails and
+ *       nothing leaked. A session's own credential goes to the address that its creation recorded and to no other, in
+ *       place of the server's key and never beside it.
  *   K4. A provider that is not configured any more has no models: its sessions' calls fail before anything is sent.
  */
 import type { ResolvedModel } from '../../machines/records.ts';
@@ -48,11 +50,11 @@ export function serverModels({ providers, openAiChat }: ServerModelsOptions): Mo
       if (configured === undefined) return null;
       return { provider, name, protocol: 'openai-chat', base_url: configured.base_url };
     },
-    provider: (model) => {
+    provider: (model, credential) => {
       if (model.protocol === DEMO_MODEL.protocol) return demoProvider;
       const configured = byName.get(model.provider);
       if (configured === undefined || model.protocol !== 'openai-chat') return null;
-      return openAiChat(keyFor(model, configured));
+      return openAiChat(credential ?? keyFor(model, configured));
     },
   };
 }

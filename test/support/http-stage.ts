@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
+import { FakeCredentialService } from './fake-credential-service.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 
 export interface LogLine {
@@ -29,6 +30,7 @@ export interface ErrorBody {
 
 export class HttpStage {
   readonly sessions = new FakeSessionService();
+  readonly credentials = new FakeCredentialService();
   readonly logged: LogLine[] = [];
   readonly #app: HttpApp;
   isDraining = false;
@@ -37,6 +39,7 @@ export class HttpStage {
   private constructor(options: StageOptions) {
     this.#app = createHttpApp({
       sessions: this.sessions,
+      credentials: this.credentials,
       clock: options.clock ?? systemClock,
       log: {
         debug: (event, facts = {}) => this.logged.push({ level: 'debug', event, facts }),

@@ -8,6 +8,7 @@ const DEFAULTS: Options = {
   listen: { host: '127.0.0.1', port: 8080 },
   dataDirectory: 'brain-data',
   apiKey: undefined,
+  vaultKey: null,
   openaiBaseUrl: undefined,
   openaiApiKey: undefined,
   toolsFile: undefined,
@@ -59,6 +60,8 @@ describe('options', () => {
         BRAIN_MAX_BODY_BYTES: '6',
         BRAIN_SESSION_IDLE_TTL_SECS: '7',
         BRAIN_DRAIN_SECS: '8',
+        BRAIN_TELEMETRY_FILE: 'telemetry.jsonl',
+        BRAIN_VAULT_KEY: Buffer.alloc(32, 9).toString('base64'),
         BRAIN_LOG_LEVEL: 'debug',
       }),
     ).toEqual({
@@ -76,6 +79,8 @@ describe('options', () => {
       bodyBytesMax: 6,
       retain: 7000,
       drainMs: 8000,
+      telemetryFile: 'telemetry.jsonl',
+      vaultKey: { text: Buffer.alloc(32, 9).toString('base64'), bytes: new Uint8Array(32).fill(9) },
       logLevel: 'debug',
     });
   });
@@ -175,6 +180,17 @@ describe('options', () => {
   it('warn of a variable that looks like one of theirs and is not', () => {
     const parsed = parseOptions([], { BRAIN_MAX_TURN_SEC: '5', BRAIN_LISTEN: '127.0.0.1:1', PATH: '/bin' });
     expect(parsed).toMatchObject({ ok: true, warnings: ['BRAIN_MAX_TURN_SEC is no option of this server and is ignored; --help lists them'] });
+  });
+
+  it('take a vault key of 32 bytes in base64, and show no other in the refusal', () => {
+    const text = Buffer.alloc(32, 7).toString('base64');
+    expect(optionsOf([], { BRAIN_VAULT_KEY: text }).vaultKey).toEqual({ text, bytes: new Uint8Array(32).fill(7) });
+
+    for (const wrong of [Buffer.alloc(31, 7).toString('base64'), Buffer.alloc(33, 7).toString('base64'), text.slice(0, -1), `${text} `, 'canary'.repeat(8)]) {
+      expect(refusalOf([], { BRAIN_VAULT_KEY: wrong })).toBe(
+        'BRAIN_VAULT_KEY is not usable: it must be 32 bytes in base64, such as `openssl rand -base64 32` prints',
+      );
+    }
   });
 
   it('explain themselves, whatever else is given', () => {

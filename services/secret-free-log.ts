@@ -1,0 +1,31 @@
+/**
+ * The log without the secrets that are in use. Errors become one line of text here: what a serialiser would make of one
+ * (its own fields, a request, an answer) is nobody's choice.
+ */
+import type { Log, LogFacts } from './ports.ts';
+import type { SecretSearch, Secrets } from './secrets.ts';
+
+export function secretFreeLog(log: Log, secrets: Secrets): Log {
+  const clean = (facts: LogFacts = {}): LogFacts => {
+    const search = secrets.all;
+    return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, cleanFact(fact, search)]));
+  };
+  return {
+    debug: (event, facts) => log.debug(event, clean(facts)),
+    info: (event, facts) => log.info(event, clean(facts)),
+    warn: (event, facts) => log.warn(event, clean(facts)),
+    error: (event, facts) => log.error(event, clean(facts)),
+  };
+}
+
+function cleanFact(fact: unknown, search: SecretSearch): unknown {
+  if (typeof fact === 'number' || typeof fact === 'boolean' || fact === null || fact === undefined) return fact;
+  if (Array.isArray(fact)) return fact.map((item: unknown) => cleanFact(item, search));
+  return search.without(fact instanceof Error ? lineOf(fact) : String(fact));
+}
+
+function lineOf(error: Error): string {
+  const line = String(error);
+  if (error.cause === undefined) return line;
+  return `${line}; caused by ${error.cause instanceof Error ? lineOf(error.cause) : String(error.cause)}`;
+}
