@@ -60,8 +60,12 @@ function userPart(message: Message, block: Block): readonly JsonObject[] {
 /** An output of words alone is a text, which every server takes. */
 function outputItem({ tool_use_id: call_id, content }: ToolResultBlock): Item {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  const output = texts.length === content.length ? texts.join('\n') : content.map(inputPart);
+  const output = texts.length === content.length ? texts.join('\n') : content.filter(isWorthSaying).map(inputPart);
   return { type: 'function_call_output', call_id, output };
+}
+
+function isWorthSaying(block: ContentBlock): boolean {
+  return block.type !== 'text' || block.text !== '';
 }
 
 function inputPart(block: ContentBlock): JsonObject {
