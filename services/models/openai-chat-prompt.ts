@@ -61,7 +61,7 @@ function contentIn(message: Message, block: Block): readonly ContentBlock[] {
 /** An empty result is the empty text: it is an answer all the same. */
 function toolPart({ tool_use_id, content }: ToolResultBlock): ToolPart {
   const value = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-  return { type: 'tool-result', toolCallId: tool_use_id, toolName: '', output: { type: 'text', value } };
+  return { type: 'tool-result', toolCallId: givenId(tool_use_id), toolName: '', output: { type: 'text', value } };
 }
 
 function ofAssistant(message: Message): PromptMessage {
@@ -91,7 +91,12 @@ function assistantPart(message: Message, block: Block): AssistantPart {
 function toolCallPart({ id, name, input_text, provider }: ToolUseBlock): AssistantPart {
   const extra = fieldOf(provider, 'extra_content');
   const call = { function: { name: acceptedToolName(name), arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
-  return { type: 'tool-call', toolCallId: id, toolName: name, input: {}, providerOptions: { [OWN_FIELDS]: call } };
+  return { type: 'tool-call', toolCallId: givenId(id), toolName: name, input: {}, providerOptions: { [OWN_FIELDS]: call } };
+}
+
+/** Ids that repeat are taken as they are here; one has to be there. */
+function givenId(id: string): string {
+  return id === '' ? '_' : id;
 }
 
 /** Most providers say `reasoning_content`, which is what the library writes; some say `reasoning`. */

@@ -1,12 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
 import { chatChunk, eventStream, type StreamAnswer, type StreamStep } from '../../../support/stream-server.ts';
 import { joined, messageOf, ProviderStage } from './provider-stage.ts';
-
-const STREAMS_FOLDER = path.join(path.resolve(process.env['BRAIN_TEST_DATA'] ?? '../shared/data'), 'provider-streams', 'openai-chat');
 
 let stage = new ProviderStage();
 afterEach(async () => {
@@ -195,39 +191,3 @@ describe('an answer that is not whole', () => {
     expect((await stage.call(failing('overloaded'))).outcome).toMatchObject({ outcome: 'failed', code: 'provider_error' });
   });
 });
-
-describe.skipIf(!hasRecordings())('recorded streams (skipped where BRAIN_TEST_DATA names no folder that has them)', () => {
-  const recordings = hasRecordings() ? readdirSync(STREAMS_FOLDER).filter((name) => name.endsWith('.jsonl')) : [];
-
-  it.each(recordings)('%s comes out as what its chunks say, in writes of any size', async (name) => {
-    const chunks = readFileSync(path.join(STREAMS_FOLDER, name), 'utf8').split('\n').filter((line) => line !== '');
-    const deltas = chunks.map(parseDelta);
-    const text = deltas.map(({ content }) => content ?? '').join('');
-    const reasoning = deltas.map(({ reasoning_content }) => reasoning_content ?? '').join('');
-    const input = deltas.map(({ tool_calls }) => tool_calls?.[0]?.function?.arguments ?? '').join('');
-
-    for (const bytesPerWrite of [997, 100_000]) {
-      const { outcome } = await stage.call({ steps: [{ send: eventStream(chunks), bytesPerWrite }] });
-      const { content } = messageOf(outcome);
-
-      const textsOf = (type: 'text' | 'reasoning') => content.map((block) => (block.type === type ? block.text : '')).join('');
-      expect({ text: textsOf('text'), reasoning: textsOf('reasoning') }).toEqual({ text, reasoning });
-      expect(content.map((block) => (block.type === 'tool_use' ? block.input_text : '')).join('')).toBe(input);
-    }
-  });
-});
-
-interface RecordedDelta {
-  readonly content?: string | null;
-  readonly reasoning_content?: string | null;
-  readonly tool_calls?: readonly { readonly function?: { readonly arguments?: string } }[];
-}
-
-function parseDelta(chunk: string): RecordedDelta {
-  const { choices } = JSON.parse(chunk) as { readonly choices: readonly { readonly delta?: RecordedDelta }[] };
-  return choices[0]?.delta ?? {};
-}
-
-function hasRecordings(): boolean {
-  return existsSync(STREAMS_FOLDER);
-}

@@ -197,7 +197,7 @@ const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   fc
     .tuple(
       fc.constantFrom('', 'b', 'c'),
-      fc.array(fc.record({ type: fc.constant('tool_use' as const), id: fc.constantFrom('x', 'y'), name: fc.constantFrom('add', 'a b', ''), input_text: fc.constantFrom('', '{}', '{') }), { maxLength: 2 }),
+      fc.array(fc.record({ type: fc.constant('tool_use' as const), id: fc.constantFrom('x', 'y', ''), name: fc.constantFrom('add', 'a b', ''), input_text: fc.constantFrom('', '{}', '{') }), { maxLength: 2 }),
     )
     .filter(([text, uses]) => text !== '' || uses.length > 0)
     .map(([text, uses]): Message => ({ role: 'assistant', content: [{ type: 'reasoning', text: 'r' }, { type: 'text', text }, ...uses] })),
