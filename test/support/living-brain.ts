@@ -110,6 +110,11 @@ export class LivingBrain {
     return new LivingBrain({ ...options, disk, clock, model, tools, loops }, { brain, process, handles, log, telemetry });
   }
 
+  /** Resolves when the process that it runs in is dead. */
+  get hasDied(): Promise<void> {
+    return this.#process.died;
+  }
+
   get sessions(): SessionService {
     return this.brain.sessions;
   }

@@ -26,12 +26,14 @@ export type AnswerPart =
 
 export type ModelAnswer =
   | { readonly parts: readonly AnswerPart[]; readonly bytesPerWrite?: number }
-  | { readonly status: number; readonly message: string };
+  | { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> };
 
 export interface ModelCall {
   /** Counted from 0. */
   readonly index: number;
   readonly request: ChatRequest;
+  /** The header as it was sent. */
+  readonly authorization: string | undefined;
   /** Resolves when the caller is gone before the answer was complete. */
   readonly hungUp: Promise<void>;
 }
@@ -79,10 +81,10 @@ export class OpenAiServer {
           if (!response.writableFinished) resolve();
         });
       });
-      const call = { index: arrivals.all.length, request: read.request, hungUp };
+      const call = { index: arrivals.all.length, request: read.request, authorization: incoming.headers.authorization, hungUp };
       arrivals.add(call);
       const scripted = await current.current(call);
-      if ('status' in scripted) refuse(response, scripted.status, scripted.message);
+      if ('status' in scripted) refuse(response, scripted.status, scripted.message, scripted.headers);
       else await stream(response, read.request, scripted);
     };
     const server = await LocalServer.start((incoming, response) => {
@@ -159,7 +161,7 @@ function piecesOf(text: string): readonly string[] {
   return text.match(/[\s\S]{1,24}/gu) ?? [];
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
+function refuse(response: ServerResponse, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }));
 }

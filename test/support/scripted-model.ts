@@ -6,6 +6,8 @@ import { Arrivals } from './arrivals.ts';
 
 export interface ScriptedModelCall {
   readonly request: ModelRequest;
+  /** The session's own, in place of the server's key. */
+  readonly credential: string | undefined;
   readonly signal: AbortSignal;
   say(delta: ModelDelta): void;
   answer(outcome: ModelOutcome): void;
@@ -28,11 +30,11 @@ export class ScriptedModel implements ModelRegistry {
     return { provider, name, protocol: 'scripted' };
   }
 
-  provider(): ModelProvider {
+  provider(_model: ResolvedModel, credential?: string): ModelProvider {
     return {
       call: (request, { signal, onDelta }) =>
         new Promise<ModelOutcome>((resolve) => {
-          const call: ScriptedModelCall = { request, signal, say: onDelta, answer: resolve };
+          const call: ScriptedModelCall = { request, credential, signal, say: onDelta, answer: resolve };
           const index = this.calls.all.length;
           this.calls.add(call);
           const outcome = this.script(call, index);
