@@ -30,7 +30,7 @@ export class ScriptedModel implements ModelRegistry {
     return { provider, name, protocol: 'scripted' };
   }
 
-  provider(_model: ResolvedModel, credential?: string): ModelProvider {
+  provider(_model?: ResolvedModel, credential?: string): ModelProvider {
     return {
       call: (request, { signal, onDelta }) =>
         new Promise<ModelOutcome>((resolve) => {

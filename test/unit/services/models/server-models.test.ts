@@ -76,6 +76,17 @@ describe('a key', () => {
     expect(keys).toEqual([undefined, undefined]);
   });
 
+  it('of a session takes the place of the server\'s, at the address that the session recorded and at no other', () => {
+    const configured = models({ apiKey: KEY, baseUrl: 'http://a.test/v1' });
+    const reconfigured = models({ apiKey: KEY, baseUrl: 'http://b.test/v1' });
+    const keyless = models({ baseUrl: 'http://a.test/v1' });
+
+    for (const { registry, keys, chat } of [configured, reconfigured, keyless]) {
+      expect(registry.provider(recorded, 'sk-of-the-session')).toBe(chat);
+      expect(keys).toEqual(['sk-of-the-session']);
+    }
+  });
+
   it('goes nowhere where the provider is not configured any more: the session has no provider', () => {
     const { registry, keys } = models({});
 
