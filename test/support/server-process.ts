@@ -56,6 +56,10 @@ export class ServerProcess {
     return this.#current().api.url;
   }
 
+  get pid(): number {
+    return this.#current().pid;
+  }
+
   get readyMs(): number {
     return this.#current().readyMs;
   }
