@@ -42,7 +42,7 @@ const FIRST_LOOKS: Readonly<Record<string, (api: BrainApi, id: string) => Promis
 const lastUserText = (call: Parameters<ModelScript>[0]): unknown => call.request.messages.findLast(({ role }) => role === 'user')?.content;
 
 describe('a kill while a turn runs', () => {
-  it('S-138, S-143, S-144: is settled on the first look, whichever it is, with open effects unknown and nothing sent again', async () => {
+  it('S-038, S-103, S-138, S-143, S-144, S-175: is settled on the first look, whichever it is, with open effects unknown and nothing sent again', async () => {
     const answers: ModelScript = (call) => {
       const said = lastUserText(call);
       if (said === 'And now?') return says('Here I am.');

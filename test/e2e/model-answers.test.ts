@@ -56,7 +56,7 @@ describe('a model that', () => {
     expect(stage.model.refusals).toEqual([]);
   });
 
-  it('S-034: drops the connection is asked once, leaves nothing of its answer, and answers the next message', async () => {
+  it('S-034, S-123: drops the connection is asked once, leaves nothing of its answer, and answers the next message', async () => {
     const words = Array.from({ length: 10 }, (_, index) => ({ text: `word${index} ` }));
     stage = await Stage.set({ model: (call) => (call.index === 0 ? { parts: [...words, { cut: true }] } : says('Here again.')) });
     const { session_id: id } = await stage.create();

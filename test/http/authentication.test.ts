@@ -50,7 +50,7 @@ describe('with an API key', () => {
     },
   );
 
-  it('takes whoever shows it for the tenant local, under any Host', async () => {
+  it('L-009: takes whoever shows it for the tenant local, under any Host', async () => {
     await open({ apiKey: KEY });
     const connection = stage.connect();
     connection.send(`GET /v1/sessions HTTP/1.1\r\nHost: brain.example.com\r\nauthorization: bearer ${KEY}\r\nConnection: close\r\n\r\n`);

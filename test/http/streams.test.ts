@@ -124,7 +124,7 @@ describe('where a stream begins and ends', () => {
     ['?after=7', '9', 9],
     ['?after=7', '0', 0],
     ['?after=7', '', 7],
-  ])('L-082: begins after the last event id, else after the cursor: %s with %s', async (query, lastEventId, after) => {
+  ])('S-183, L-082: begins after the last event id, else after the cursor: %s with %s', async (query, lastEventId, after) => {
     const reader = await SseReader.open(`${events}${query}`, lastEventId === undefined ? {} : { lastEventId });
     await followingAt(0);
     expect(stage.sessions.calls[0]?.args[2]).toBe(after);

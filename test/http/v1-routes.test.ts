@@ -59,6 +59,22 @@ describe('sessions', () => {
     expect(stage.sessions.calls).toEqual([{ method: 'create', args: ['local', { ...resolved, surface: 'v1' }] }]);
   });
 
+  it.each([
+    ['an address', { model: { provider: 'openai', name: 'one', base_url: 'http://127.0.0.1:1' } }, '/model/base_url'],
+    ['a key', { model: { provider: 'openai', name: 'one', api_key: 'sk-1' } }, '/model/api_key'],
+    ['the value of a credential', { model: { provider: 'openai', name: 'one', credential: { value: 'sk-1' } } }, '/model/credential'],
+    ['the place of an environment', { environments: [{ name: 'mine', url: 'http://127.0.0.1:1' }] }, '/environments/0'],
+    ['a tool by more than its name', { tools: [{ name: 'mine', url: 'http://127.0.0.1:1' }] }, '/tools/0'],
+    ['credentials', { credentials: { openai: 'sk-1' } }, '/credentials'],
+    ['a drawn id', { session_id: SESSION_ID }, '/session_id'],
+    ['a host', { host: 'b9c1' }, '/host'],
+  ])('S-157: takes names in a create, and not %s', async (_what, body, field) => {
+    const response = await stage.post('/v1/sessions', body);
+
+    expect([response.status, (await errorOf(response)).details?.field]).toEqual([400, field]);
+    expect(stage.sessions.calls).toEqual([]);
+  });
+
   it('S-133, S-134: tells a time to live of null, of zero and of nothing apart', async () => {
     for (const body of [{ idle_ttl_ms: null }, { idle_ttl_ms: 0 }, {}]) await stage.post('/v1/sessions', body);
 
@@ -134,7 +150,7 @@ describe('turns', () => {
     },
   );
 
-  it('acknowledges a cancel, with an empty object for a body or with none', async () => {
+  it('S-197: acknowledges a cancel, with an empty object for a body or with none', async () => {
     for (const response of [await stage.request('POST', `${session}/cancel`), await stage.post(`${session}/cancel`, {})]) {
       expect(response.status).toBe(202);
       expect(await response.json()).toEqual({ status: 'cancel_requested' });

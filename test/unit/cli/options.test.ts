@@ -9,8 +9,11 @@ const DEFAULTS: Options = {
   dataDirectory: 'brain-data',
   apiKey: undefined,
   vaultKey: null,
+  providersFile: undefined,
   openaiBaseUrl: undefined,
   openaiApiKey: undefined,
+  anthropicBaseUrl: undefined,
+  anthropicApiKey: undefined,
   toolsFile: undefined,
   modelCallsMax: 128,
   turnMsMax: 1_800_000,
@@ -39,7 +42,7 @@ function refusalOf(argv: readonly string[], environment: Readonly<Record<string,
 }
 
 describe('options', () => {
-  it('S-043, S-107: have the defaults of the documentation where nothing is given', () => {
+  it('S-043, S-107, L-008: have the defaults of the documentation where nothing is given', () => {
     expect(optionsOf([])).toEqual(DEFAULTS);
   });
 
@@ -199,7 +202,7 @@ describe('options', () => {
     for (const option of Object.values(OPTIONS)) expect(parsed).toMatchObject({ message: expect.stringContaining(option.variable) as string });
   });
 
-  it('are what docs/configuration.md says', async () => {
+  it('S-112: are what docs/configuration.md says', async () => {
     const text = await readFile(path.resolve(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
     const documented = text.split('\n').filter((line) => line.startsWith('| `'));
     const expected = Object.values(OPTIONS).map((option) => {

@@ -44,6 +44,22 @@ describe('drain', () => {
     expect(drained.isDone).toBe(true);
   });
 
+  it('S-102: waits for a turn that was accepted, though nobody waits for its answer', async () => {
+    const stage = await LivingBrain.start({ model: new ScriptedModel(() => 'waits') });
+    const { session_id } = await stage.createChat();
+    await stage.sessions.submit(TENANT, session_id, 'hello');
+    const call = await stage.model.calls.at(0);
+    const drained = watched(stage.brain.drain(null));
+    await stage.clock.advance(900_000);
+    expect(drained.isDone).toBe(false);
+
+    call.answer(saying('done'));
+    await quiescence();
+
+    expect(drained.isDone).toBe(true);
+    expect((await stage.types(session_id)).at(-1)).toBe('turn_ended');
+  });
+
   it('S-218: waits for a message whose record was on its way to the disk, and for its turn', async () => {
     const stage = await LivingBrain.start({ model: new ScriptedModel(() => 'waits') });
     const { session_id } = await stage.createChat();

@@ -149,6 +149,31 @@ describe('a follower', () => {
     expect(reader.sequences()).toEqual(source.records.slice(1).map(({ sequence }) => sequence));
   });
 
+  it('S-186, S-187: keeps what it is still to be shown, however much happens to other sessions meanwhile', async () => {
+    const source = new Source();
+    const items = source.follow(0);
+    const first = items.next();
+    await quiescence();
+    source.commit(1);
+    await first;
+    const other = reading(source.feed.follow('other', 0, new Source(), new AbortController().signal));
+    await quiescence();
+    source.live('a');
+    source.commit(2);
+    for (let count = 0; count < 100; count += 1) {
+      source.feed.committed('other', [record(count + 1)], 100_000);
+      source.feed.live('other', count, delta('x'.repeat(10_000)));
+    }
+    const before = source.reads;
+    const reader = reading(items);
+    await quiescence();
+
+    expect(reader.seen).toMatchObject([{ kind: 'live', event: delta('a') }, { item: { sequence: 2 } }, { item: { sequence: 3 } }]);
+    expect(source.reads).toBe(before);
+    source.feed.close();
+    await Promise.all([reader.done, other.done]);
+  });
+
   it('S-187: is not woken by the traffic of another session', async () => {
     const source = new Source();
     const reader = reading(source.follow(0));

@@ -26,7 +26,7 @@ async function pagesOf(stage: TurnStage, limit: number, from = 0): Promise<reado
 }
 
 describe('a session’s history', () => {
-  it('S-029, S-176, S-185: is the same in pages, in a replay and for a live reader, from any cursor, whatever was done, with faults between', async () => {
+  it('S-029, S-176, S-178, S-185: is the same in pages, in a replay and for a live reader, from any cursor, whatever was done, with faults between', async () => {
     const anyAct = fc.oneof(
       fc.record({ act: fc.constant('emit' as const), size: fc.nat({ max: 300 }) }),
       fc.record({ act: fc.constant('kv' as const) }),

@@ -78,6 +78,32 @@ describe('the host services of a turn', () => {
     expect(durable).toEqual(expect.arrayContaining(['kv_put', 'transcript_delta', 'extension_emitted']));
   });
 
+  it('S-040: make an event durable before they say that it is emitted, and before anybody reads it', async () => {
+    const flush = gate();
+    let isEmitted = false;
+    const seen: string[][] = [];
+    const stage = await TurnStage.set(async (_input, host) => {
+      plan(stage.brain.disk, { kinds: ['sync'], sessionId: stage.sessionId, times: 1 }, { start: flush.opened });
+      const emitted = host.emit('acme.note', 1).then(() => (isEmitted = true));
+      void host.events(0).then(({ events }) => seen.push(events.map(({ type }) => type)));
+      await emitted;
+      seen.push((await host.events(0)).events.map(({ type }) => type));
+      return RETURNED;
+    });
+    const reader = await LiveReader.of(stage.brain.sessions, stage.sessionId);
+    const sent = stage.send();
+    await quiescence();
+    const { items } = await stage.brain.sessions.events(TENANT, stage.sessionId, { after: 0, limit: 100 });
+    expect([isEmitted, ...seen.flat(), ...reader.types, ...items.map(({ type }) => type)]).not.toContain('acme.note');
+    expect([isEmitted, seen.length, reader.types.at(-1), items.at(-1)?.type]).toEqual([false, 1, 'activation_started', 'activation_started']);
+
+    flush.open();
+    await sent;
+    await quiescence();
+
+    expect([isEmitted, seen[1]?.at(-1), reader.types.includes('acme.note')]).toEqual([true, 'acme.note', true]);
+  });
+
   it('S-073, S-117: work until a cancelled turn closes, and keep what they saved', async () => {
     const answers: unknown[] = [];
     const stage = await TurnStage.set(async (_input, host) => {

@@ -57,6 +57,27 @@ describe('a model call', () => {
     expect(await stage.records('model_call_failed')).toMatchObject([{ data: failed }]);
   });
 
+  it('S-039: goes to the model of its session alone, whatever became of the one before', async () => {
+    const asked: unknown[] = [];
+    const model = new ScriptedModel((_call, index) => (index < 2 ? { outcome: 'unknown', code: 'connection_lost', message: 'lost' } : saying('yes')));
+    const provider = model.provider.bind(model);
+    model.provider = (...given: readonly unknown[]) => (asked.push(given), provider());
+    const stage = await TurnStage.set(
+      async (input, host) => {
+        await host.model({ messages: [input.message] });
+        await host.model({ messages: [input.message] });
+        return RETURNED;
+      },
+      { model, session: { model: { provider: 'mine', name: 'one' } } },
+    );
+    await stage.send();
+    await stage.send();
+
+    expect(asked).toEqual(Array.from({ length: 4 }, () => [{ provider: 'mine', name: 'one', protocol: 'scripted' }]));
+    expect(model.calls.all).toHaveLength(4);
+    expect((await stage.records('model_call_failed')).map(({ data }) => data.outcome)).toEqual(['unknown', 'unknown']);
+  });
+
   it('fails where its answer is too large to be recorded, and the turn goes on', async () => {
     const { stage, answers } = await calling(() => saying('x'.repeat(17 * 1024 * 1024)));
 

@@ -168,7 +168,7 @@ describe('a session at rest', () => {
     expect(stage.clock.timerCount).toBe(0);
   });
 
-  it('S-129, S-130, S-165: is activated by no read and no follower, and a follower sees the turn that starts later', async () => {
+  it('S-129, S-130, S-162, S-164, S-165: is activated by no read and no follower, and a follower sees the turn that starts later', async () => {
     const stage = await LivingBrain.start();
     const { session_id } = await stage.createChat();
     const reader = await LiveReader.of(stage.sessions, session_id);
@@ -184,6 +184,22 @@ describe('a session at rest', () => {
 
     expect(reader.types).toContain('turn_ended');
     expect(await stage.atRest(session_id)).toMatchObject({ resident: false });
+  });
+
+  it('S-131: wakes for a message, each time for an activation of its own', async () => {
+    const stage = await LivingBrain.start({ model: new ScriptedModel(() => 'waits') });
+    const { session_id } = await stage.createChat();
+    for (const turn of [0, 1]) {
+      expect(await stage.atRest(session_id)).toMatchObject({ resident: false, status: 'idle' });
+      const sent = stage.sessions.send(TENANT, session_id, 'hello');
+      const call = await stage.model.calls.at(turn);
+      expect(await stage.atRest(session_id)).toMatchObject({ resident: true, status: 'running' });
+      call.answer(saying('done'));
+      await sent;
+    }
+
+    expect((await stage.types(session_id)).filter((type) => type === 'activation_started')).toHaveLength(2);
+    expect(await stage.atRest(session_id)).toMatchObject({ resident: false, status: 'idle' });
   });
 
   it('S-133: keeps its actor for the time to live, counted from the turn’s end, which no read renews', async () => {

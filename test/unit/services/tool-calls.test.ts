@@ -62,7 +62,7 @@ describe('a tool call', () => {
     expect(answers.map(({ sequence }) => sequence)).toEqual(started.map(({ sequence }) => sequence));
   });
 
-  it('S-120, S-125: ends with a timeout at its own deadline, is told so, and its late answer goes nowhere', async () => {
+  it('S-111, S-120, S-125: ends with a timeout at its own deadline, is told so, and its late answer goes nowhere', async () => {
     const { stage, answers } = await dispatching(() => WAITS, [call('act')], { limits: { toolMs: 5_000 } });
     const sent = stage.send();
     const one = await stage.brain.tools.calls.at(0);
