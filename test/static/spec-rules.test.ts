@@ -1,25 +1,27 @@
 /**
- * `docs/SPEC.md` says which test holds which rule; `docs/rules.txt` says what the rules are. After a test has taken up a
- * rule: `npm run spec` writes that part of the page anew.
+ * `docs/SPEC.md` says which test holds which rule; `docs/rules.txt` says what the rules are, and `docs/rules-later.txt`
+ * which of them wait for a part that is to come. After a test has taken up a rule, and the rule is off that list:
+ * `npm run spec` writes that part of the page anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { PROJECT_ROOT } from './program.ts';
-import { holdersInTree, ranges, rulesHeldBy, rulesIn, withRules } from './spec-rules.ts';
+import { faultsOfLater, holdersInTree, laterRulesIn, ranges, rulesHeldBy, rulesIn, withRules } from './spec-rules.ts';
 
 const PAGE = path.join(PROJECT_ROOT, 'docs/SPEC.md');
 const rules = rulesIn(readFileSync(path.join(PROJECT_ROOT, 'docs/rules.txt'), 'utf8'));
+const later = laterRulesIn(readFileSync(path.join(PROJECT_ROOT, 'docs/rules-later.txt'), 'utf8'));
 const holders = holdersInTree();
 
-if (process.env['BRAIN_WRITE_SPEC'] === '1') writeFileSync(PAGE, withRules(readFileSync(PAGE, 'utf8'), rules, holders));
+if (process.env['BRAIN_WRITE_SPEC'] === '1') writeFileSync(PAGE, withRules(readFileSync(PAGE, 'utf8'), rules, holders, later));
 
 describe('docs/SPEC.md', () => {
   it('names for each rule the tests whose names mention it, and no rule as held that no test mentions', () => {
     const page = readFileSync(PAGE, 'utf8');
 
-    expect(page.split('\n'), 'run `npm run spec`').toEqual(withRules(page, rules, holders).split('\n'));
+    expect(page.split('\n'), 'run `npm run spec`').toEqual(withRules(page, rules, holders, later).split('\n'));
   });
 
   it('names no file that is not there', () => {
@@ -63,6 +65,23 @@ describe('the rules', () => {
 
     expect([...rules.keys()]).toEqual([...numbered('S', 229), ...numbered('L', 129)]);
     expect([...rules.values()].filter((words) => !/^[A-Z`].*\.$/.test(words))).toEqual([]);
+  });
+
+  it('are held by a test, unless they wait for a part that is to come', () => {
+    expect(faultsOfLater(rules, holders, later)).toEqual([]);
+  });
+
+  it('are not held twice over, nor wait for nothing, nor for what nobody knows', () => {
+    const [one, two, three] = ['S-001', 'S-002', 'S-003'].map((rule) => [rule, 'Something holds.'] as const);
+    const asked = new Map([one, two, three].flatMap((rule) => (rule === undefined ? [] : [rule])));
+    const heldByTest = new Map([['S-001', ['a.test.ts']]]);
+    const waiting = new Map([
+      ['S-001', 'the lifecycle API'],
+      ['S-003', 'better days'],
+      ['S-999', 'the lifecycle API'],
+    ]);
+
+    expect(faultsOfLater(asked, heldByTest, waiting).map((fault) => fault.slice(0, 17))).toEqual(['S-002 is held by ', 'S-001 is held: ta', 'S-999 is no rule', 'S-003 comes with ']);
   });
 
   it('are put together where neighbours go together, within one letter', () => {

@@ -9,6 +9,17 @@ import { nodesIn, PROJECT_ROOT } from './program.ts';
 
 const RULE_NUMBER = /\b[SL]-\d{3}\b/g;
 const TEST_FUNCTIONS: ReadonlySet<string> = new Set(['it', 'test', 'describe']);
+/** What is still to come; a rule may wait for one of these and for nothing else. */
+const LATER_PARTS: readonly string[] = [
+  'hosted environments',
+  'the TypeScript SDK',
+  'loops as Wasm components',
+  'the lifecycle API',
+  'the Python SDK',
+  'several instances',
+];
+/** Its tests hold rules that ask the documentation to say something. */
+const DOCUMENTED = 'test/static/documented-rules.test.ts';
 const NOT_RUN: ReadonlySet<string> = new Set(['skip', 'todo', 'skipIf', 'fails']);
 
 export type RuleNumber = string;
@@ -21,6 +32,25 @@ export function rulesIn(text: string): ReadonlyMap<RuleNumber, string> {
       .split('\n')
       .map((line) => [line.slice(0, 5), line.slice(6)] as const),
   );
+}
+
+/** Which part of the product each rule comes with that cannot be held before: a number and that part, one a line. */
+export function laterRulesIn(text: string): ReadonlyMap<RuleNumber, string> {
+  return rulesIn(text);
+}
+
+/** What is wrong with the list of rules to come: a rule is held, or it is on that list, and never both. */
+export function faultsOfLater(
+  rules: ReadonlyMap<RuleNumber, string>,
+  holders: ReadonlyMap<RuleNumber, readonly string[]>,
+  later: ReadonlyMap<RuleNumber, string>,
+): readonly string[] {
+  return [
+    ...[...rules.keys()].filter((rule) => !holders.has(rule) && !later.has(rule)).map((rule) => `${rule} is held by no test and comes with no later part`),
+    ...[...later.keys()].filter((rule) => holders.has(rule)).map((rule) => `${rule} is held: take it off the list`),
+    ...[...later.keys()].filter((rule) => !rules.has(rule)).map((rule) => `${rule} is no rule`),
+    ...[...later].filter(([, part]) => !LATER_PARTS.includes(part)).map(([rule, part]) => `${rule} comes with "${part}", which is no part that is to come`),
+  ];
 }
 
 /** The rule numbers that the names of a file's tests mention. */
@@ -51,31 +81,49 @@ export function withRules(
   page: string,
   rules: ReadonlyMap<RuleNumber, string>,
   holders: ReadonlyMap<RuleNumber, readonly string[]>,
+  later: ReadonlyMap<RuleNumber, string>,
 ): string {
   const [before, rest] = halves(page, BEGIN);
   const [, after] = halves(rest, END);
   const held = [...rules].filter(([rule]) => holders.has(rule));
-  const rows = held.map(([rule, words]) => `| ${rule} | ${words} | ${(holders.get(rule) ?? []).map(shown).join(', ')} |`);
-  const notHeld = ranges([...rules.keys()], (rule) => !holders.has(rule));
+  const isSaid = ([rule]: readonly [RuleNumber, string]): boolean => holders.get(rule)?.every((file) => file === DOCUMENTED) === true;
   return [
     `${before}${BEGIN}`,
     '',
-    `${held.length} of ${rules.size} rules are held.`,
+    `${held.length} of ${rules.size} rules are held, ${held.filter(isSaid).length} of them by what the documentation says.`,
     '',
     '| rule | | held by |',
     '| --- | --- | --- |',
-    ...rows,
+    ...held.filter((one) => !isSaid(one)).map(([rule, words]) => `| ${rule} | ${words} | ${(holders.get(rule) ?? []).map(shown).join(', ')} |`),
+    '',
+    '### Held by the documentation',
+    '',
+    `These ask that something be said where a user finds it; ${shown(DOCUMENTED)} holds that it is.`,
+    '',
+    ...held.filter(isSaid).map(([rule, words]) => `- ${rule} ${words}`),
     '',
     '### Not held yet',
     '',
-    notHeld.length === 0 ? 'None.' : `${notHeld.join(', ')}.`,
+    ...notHeldIn(rules, holders, later),
     '',
     `${END}${after}`,
   ].join('\n');
 }
 
+function notHeldIn(
+  rules: ReadonlyMap<RuleNumber, string>,
+  holders: ReadonlyMap<RuleNumber, readonly string[]>,
+  later: ReadonlyMap<RuleNumber, string>,
+): readonly string[] {
+  const parts = LATER_PARTS.flatMap((part) => {
+    const waiting = ranges([...rules.keys()], (rule) => !holders.has(rule) && later.get(rule) === part);
+    return waiting.length === 0 ? [] : [`- With ${part}: ${waiting.join(', ')}.`];
+  });
+  return parts.length === 0 ? ['None.'] : parts;
+}
+
 function shown(file: string): string {
-  return `\`${file.replace(/^test\//, '').replace(/\.test\.ts$/, '')}\``;
+  return `\`${file.replace(/^test\//, '').replace(/(\.test)?\.ts$/, '')}\``;
 }
 
 /** Neighbours in the list that are all wanted, as `S-001 to S-004`. */
@@ -97,10 +145,12 @@ function halves(text: string, mark: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + mark.length)];
 }
 
+/** The files of tests, and the suites that several of them run. */
 function testFiles(): readonly string[] {
   return readdirSync(path.join(PROJECT_ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name.split(path.sep).join('/')}`)
-    .filter((file) => file.endsWith('.test.ts') && file !== 'test/static/spec-rules.test.ts')
+    .filter((file) => file.endsWith('.test.ts') || (file.startsWith('test/conformance/') && file.endsWith('.ts')))
+    .filter((file) => file !== 'test/static/spec-rules.test.ts')
     .toSorted();
 }
 
