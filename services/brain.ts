@@ -88,7 +88,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     registry,
     catalog,
     feed,
-    ids: new SessionIds(clock, random, sessionIds.at(-1) ?? ''),
+    ids: new SessionIds(clock, random, await store.highestId()),
     creation: parts,
     sessionCredentials,
     work,

@@ -18,6 +18,7 @@
 import { dirname } from 'node:path';
 import { isErrorCode } from './disk-failure.ts';
 import type { Disk, DiskLock } from './disk.ts';
+import { rememberId } from './highest-id.ts';
 import { StorageError } from './journal.ts';
 import { readFile, replaceFile } from './whole-file.ts';
 
@@ -130,6 +131,7 @@ export class DataDirectory {
   /** One after the other, behind everything else. What cannot be removed now is tried again at the next start. */
   #tidy(relative: string): void {
     this.#tidying = this.#tidying
+      .then(() => rememberId(this, relative))
       .then(() => this.disk.remove(this.at(relative)))
       .catch((error: unknown) => this.log.warn('trash_not_removed', { file: relative, error }));
   }

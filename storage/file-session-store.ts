@@ -12,6 +12,7 @@ import { readCheckpoint, writeCheckpoint } from './checkpoint-store.ts';
 import { readSessionFile, writeSessionFile } from './credential-files.ts';
 import { DataDirectory, type DataDirectoryOptions } from './data-directory.ts';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
+import { readHighestRemovedId } from './highest-id.ts';
 import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
 import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from './journal-repair.ts';
 import { StorageError, type Journal, type SessionStore } from './journal.ts';
@@ -55,6 +56,11 @@ export class FileSessionStore implements SessionStore {
     } catch (error) {
       throw storageFailure(error, 'the sessions cannot be listed', 'sessions');
     }
+  }
+
+  async highestId(): Promise<string> {
+    const ids = [...(await this.list()), await this.directory.using(() => readHighestRemovedId(this.directory))];
+    return ids.toSorted().at(-1) ?? '';
   }
 
   async create(sessionId: string): Promise<Journal> {

@@ -68,6 +68,9 @@ export interface SessionStore {
   /** The ids of all sessions on the disk, ascending. */
   list(): Promise<readonly string[]>;
 
+  /** The highest id that a session here ever had, one that was removed since included; the empty text where none had. */
+  highestId(): Promise<string>;
+
   /**
    * A new session's journal, without any frame yet. Nothing of it counts before its first append: after a crash a
    * session without a whole first frame never was.

@@ -11,13 +11,19 @@ export class MemorySessionStore implements SessionStore {
   readonly #checkpoints = new Map<string, Uint8Array>();
   readonly #sealed = new Map<string, Uint8Array>();
   readonly #held = new Map<string, MemoryJournal>();
+  #highestId = '';
 
   async list(): Promise<readonly string[]> {
     return [...this.#sessions.keys()].toSorted();
   }
 
+  async highestId(): Promise<string> {
+    return this.#highestId;
+  }
+
   async create(sessionId: string): Promise<Journal> {
     assertSessionId(sessionId);
+    if (sessionId > this.#highestId) this.#highestId = sessionId;
     assert(!this.#sessions.has(sessionId), `session ${sessionId} exists`);
     return this.#hold(sessionId, { frames: [], bytes: 0 });
   }

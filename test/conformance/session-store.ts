@@ -199,6 +199,17 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
       expect([texts(await collect(other.read(0))), texts(await collect(journal.read(0)))]).toEqual([['other'], ['one']]);
     });
 
+    it('knows the highest id that it ever had, also when its session is removed', async () => {
+      expect(await store.highestId()).toBe('');
+      const [lower, higher] = [ID, OTHER_ID].toSorted();
+      for (const id of [lower, higher]) await (await sessionOf([frameOf(1, 1, 'a')], id)).release();
+
+      await store.remove(higher ?? '');
+      expect(await store.highestId()).toBe(higher);
+      await store.remove(lower ?? '');
+      expect(await store.highestId()).toBe(higher);
+    });
+
     it('removes a session whole, and may be asked to do so twice', async () => {
       await (await sessionOf([frameOf(1, 1, 'a')])).release();
       await store.writeCheckpoint(ID, Buffer.from('checkpoint'));

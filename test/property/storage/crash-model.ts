@@ -57,8 +57,10 @@ export class CrashModel {
       return fate.plan;
     };
     const outcome = await this.#untilDeath(this.#perform(step, () => hasFailed));
+    // What a step leaves to be done behind it meets its fate too.
+    await new Promise((resolve) => setImmediate(resolve));
     this.#disk.plan = () => undefined;
-    if (outcome === DIED) this.#die(power);
+    if (outcome === DIED || this.#process?.hasEnded === true) this.#die(power);
     if (look === 'now') await this.#look();
   }
 

@@ -17,4 +17,15 @@ describe('a start after a death', () => {
     const settled = next.log.find(({ event }) => event === 'sessions_settled');
     expect(settled?.facts).toEqual({ sessions: 5, interrupted: 3, refused: 0 });
   });
+
+  it('issues no id below one that was issued, though that session is gone and the clock was set back', async () => {
+    const brain = await LivingBrain.start();
+    const { session_id } = await brain.createChat();
+    await brain.sessions.end(TENANT, session_id);
+    await brain.sessions.delete(TENANT, session_id);
+    brain.clock.setWall(brain.clock.now() - 3_600_000);
+
+    const next = await brain.restart();
+    expect((await next.createChat()).session_id > session_id).toBe(true);
+  });
 });
