@@ -60,7 +60,7 @@ export interface SessionView {
   readonly metadata: Metadata;
 }
 
-/** A session whose journal is refused: what is known of it is that it is there. */
+/** A session whose journal is refused, or cannot be read now: what is known of it is that it is there. */
 export interface DamagedSessionView {
   readonly session_id: string;
   readonly damaged: true;

@@ -272,7 +272,10 @@ export class Sessions implements SessionService {
     } catch (error) {
       const answer = serviceError(error);
       if (answer.code === 'not_found') return null;
-      if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };
+      // One session's damage, or a disk that fails under it, takes no other off the list.
+      if (answer.code === 'journal_corrupt' || answer.code === 'journal_unavailable' || answer.code === 'disk_full') {
+        return { session_id: sessionId, damaged: true, message: answer.message };
+      }
       throw answer;
     }
   }

@@ -103,6 +103,18 @@ describe('list', () => {
     await expect(next.sessions.get(TENANT, bad.session_id)).rejects.toMatchObject({ code: 'journal_corrupt', details: { file: expect.stringContaining('sessions/') } });
     await expect(next.sessions.get('acme', bad.session_id)).rejects.toMatchObject({ code: 'not_found' });
   });
+
+  it('lists the others while one cannot be read, since its disk fails', async () => {
+    const stage = await LivingBrain.start();
+    const bad = await stage.createChat();
+    const good = await stage.createChat();
+    plan(stage.disk, { kinds: ['sync', 'truncate'], sessionId: bad.session_id }, { fails: 'EIO' });
+    await expect(stage.sessions.send(TENANT, bad.session_id, 'hello')).rejects.toMatchObject({ code: 'journal_unavailable' });
+
+    const { sessions } = await stage.sessions.list(TENANT, { after: '', limit: 10 });
+
+    expect(sessions).toMatchObject([{ session_id: bad.session_id, damaged: true }, { session_id: good.session_id, status: 'idle' }]);
+  });
 });
 
 describe('a tenant', () => {
