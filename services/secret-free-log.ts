@@ -2,6 +2,7 @@
  * The log without the secrets that are in use. Errors become one line of text here: what a serialiser would make of one
  * (its own fields, a request, an answer) is nobody's choice.
  */
+import { inspect } from 'node:util';
 import type { Log, LogFacts } from './ports.ts';
 import type { SecretSearch, Secrets } from './secrets.ts';
 
@@ -21,11 +22,12 @@ export function secretFreeLog(log: Log, secrets: Secrets): Log {
 function cleanFact(fact: unknown, search: SecretSearch): unknown {
   if (typeof fact === 'number' || typeof fact === 'boolean' || fact === null || fact === undefined) return fact;
   if (Array.isArray(fact)) return fact.map((item: unknown) => cleanFact(item, search));
-  return search.without(fact instanceof Error ? lineOf(fact) : String(fact));
+  return search.without(textOf(fact));
 }
 
-function lineOf(error: Error): string {
-  const line = String(error);
-  if (error.cause === undefined) return line;
-  return `${line}; caused by ${error.cause instanceof Error ? lineOf(error.cause) : String(error.cause)}`;
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!(value instanceof Error)) return inspect(value, { breakLength: Infinity });
+  const line = String(value);
+  return value.cause === undefined ? line : `${line}; caused by ${textOf(value.cause)}`;
 }

@@ -10,7 +10,7 @@
  */
 
 // A key of a provider is longer. Sixteen characters hardly occur by chance.
-export const SECRET_CHARACTERS_MIN = 16;
+const SECRET_CHARACTERS_MIN = 16;
 
 const REMOVED = '[secret removed]';
 

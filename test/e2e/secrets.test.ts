@@ -5,7 +5,7 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OpenAiServer, says, type ModelCall } from '../support/openai-server.ts';
+import { OpenAiServer, type ModelAnswer, type ModelCall } from '../support/openai-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
@@ -25,7 +25,7 @@ const answers: string[] = [];
 const authorizations: (string | undefined)[] = [];
 
 /** Says back what it was sent with, in every way that a provider has. */
-function echo({ request, authorization = '' }: ModelCall): Awaited<ReturnType<typeof says>> | { status: number; message: string; headers?: Record<string, string> } {
+function echo({ request, authorization = '' }: ModelCall): ModelAnswer {
   authorizations.push(authorization);
   const key = authorization.replace(/^Bearer /, '');
   const said = JSON.stringify(request.messages.at(-1));

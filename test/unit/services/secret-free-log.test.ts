@@ -14,7 +14,7 @@ describe('the log', () => {
     const log = secretFreeLog({ debug: write, info: write, warn: write, error: write }, secrets);
     const error = Object.assign(new Error(`refused ${KEY}`, { cause: new Error('the-secret-of-the-tenant') }), { headers: { authorization: KEY } });
 
-    for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]('event', { error, text: `x${KEY}`, list: [KEY, 1], count: 2, none: null });
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]('event', { error, text: `x${KEY}`, list: [KEY, 1], object: { deep: { key: KEY } }, count: 2, none: null });
     log.info('bare');
 
     expect(JSON.stringify(lines)).not.toMatch(/canary|the-secret/);
@@ -22,6 +22,7 @@ describe('the log', () => {
       error: 'Error: refused [secret removed]; caused by Error: [secret removed]',
       text: 'x[secret removed]',
       list: ['[secret removed]', 1],
+      object: "{ deep: { key: '[secret removed]' } }",
       count: 2,
       none: null,
     };

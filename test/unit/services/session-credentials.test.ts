@@ -5,7 +5,7 @@ import { DATA, LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { LiveReader } from '../../support/live-reader.ts';
 import { calling, saying, ScriptedModel } from '../../support/scripted-model.ts';
 import { ScriptedTools } from '../../support/scripted-tools.ts';
-import { SimulatedDisk } from '../../support/simulated-disk.ts';
+import type { SimulatedDisk } from '../../support/simulated-disk.ts';
 import { failNext } from '../../support/stores.ts';
 import { TestLoops } from '../../support/test-loops.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TenantCredentialFiles } from '../../../storage/credential-files.ts';
-import { FileSessionStore } from '../../../storage/file-session-store.ts';
+import type { FileSessionStore } from '../../../storage/file-session-store.ts';
 import { tenantKey } from '../../../storage/tenant-key.ts';
 import { codeOf, frameOf, ID, textOf } from '../../support/frames.ts';
 import { SimulatedDisk } from '../../support/simulated-disk.ts';
