@@ -168,6 +168,8 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw serviceError(error);
+    const answer = serviceError(error);
+    if (answer.code !== 'journal_unavailable' && answer.code !== 'disk_full') throw answer;
+    throw new ServiceError(answer.code, 'the disk failed; whether this change was stored is unknown, so list the credentials first', { cause: error });
   }
 }
