@@ -120,7 +120,7 @@ describe('an agent loop', () => {
       },
       { session: { transcript: [user('before')] } },
     );
-    await stage.send();
+    expect(await stage.send()).toMatchObject({ outcome: 'ended' });
     const saved = { messages: [user('before'), user('saved')] };
     expect(await stage.brain.sessions.transcript(TENANT, stage.sessionId)).toMatchObject(saved);
 
