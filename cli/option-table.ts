@@ -33,8 +33,11 @@ export interface Options {
   readonly apiKey: string | undefined;
   /** Null: the server keeps a key of its own. */
   readonly vaultKey: VaultKey | null;
+  readonly providersFile: string | undefined;
   readonly openaiBaseUrl: string | undefined;
   readonly openaiApiKey: string | undefined;
+  readonly anthropicBaseUrl: string | undefined;
+  readonly anthropicApiKey: string | undefined;
   readonly toolsFile: string | undefined;
   readonly modelCallsMax: number | null;
   readonly turnMsMax: number | null;
@@ -94,6 +97,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     meaning: 'The key that credentials are sealed with. Another key opens none that are stored already.',
     parse: parseVaultKeyText,
   },
+  providersFile: {
+    variable: 'BRAIN_PROVIDERS_FILE',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: false,
+    takes: 'the path of a JSON file',
+    meaning: 'Providers of models, as described below. One named `openai` or `anthropic` stands in the place of the built-in one.',
+    parse: parseText,
+  },
   openaiBaseUrl: {
     variable: 'BRAIN_OPENAI_BASE_URL',
     fallback: { value: undefined, shown: 'unset' },
@@ -108,6 +119,22 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     isSecret: true,
     takes: 'printable ASCII without spaces',
     meaning: 'The key for the provider `openai`.',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+  },
+  anthropicBaseUrl: {
+    variable: 'BRAIN_ANTHROPIC_BASE_URL',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: false,
+    takes: 'an http or https URL without a user, a query or a fragment',
+    meaning: 'Where the provider `anthropic` is reached: calls go to `{url}/messages`. Once it is set, the key is optional.',
+    parse: (text) => (isBaseUrl(text) ? { value: text } : null),
+  },
+  anthropicApiKey: {
+    variable: 'ANTHROPIC_API_KEY',
+    fallback: { value: undefined, shown: 'unset' },
+    isSecret: true,
+    takes: 'printable ASCII without spaces',
+    meaning: 'The key for the provider `anthropic`.',
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
   },
   toolsFile: {

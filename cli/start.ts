@@ -7,10 +7,9 @@
 import { createHttpApp } from '../http/server.ts';
 import { createBrain } from '../services/brain.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
-import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
 import { providerConnections } from '../services/models/provider-fetch.ts';
-import { loadOpenAiCompatible } from '../services/models/provider-library.ts';
-import { openAiConfiguration, serverModels } from '../services/models/server-models.ts';
+import { ProvidersFileError } from '../services/models/providers-file.ts';
+import { serverModels } from '../services/models/server-models.ts';
 import { secretFreeLog } from '../services/secret-free-log.ts';
 import { Secrets } from '../services/secrets.ts';
 import { systemClock, systemLog, systemRandom } from '../services/system.ts';
@@ -31,6 +30,7 @@ import { vaultKeyFile } from '../storage/vault-key-file.ts';
 import { firstSteps, urlOf } from './first-steps.ts';
 import type { Options } from './option-table.ts';
 import { parseOptions } from './options.ts';
+import { providerClients, readProviders, type Environment } from './providers.ts';
 
 // A terminal's Ctrl-C arrives twice, from the terminal and from npm: only one that comes later means it.
 const SECOND_SIGNAL_MS = 1_000;
@@ -43,15 +43,12 @@ class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-async function start(options: Options): Promise<void> {
-  const providers = openAiConfiguration({ apiKey: options.openaiApiKey, baseUrl: options.openaiBaseUrl });
+async function start(options: Options, environment: Environment): Promise<void> {
+  const providers = await readProviders(options, environment);
   const secrets = new Secrets([options.apiKey, options.vaultKey?.text, ...providers.map((provider) => provider.api_key)]);
   const log = secretFreeLog(systemLog(options.logLevel), secrets);
   const connections = providerConnections();
-  const models = serverModels({
-    providers,
-    openAiChat: (apiKey) => openAiChatProvider({ apiKey, fetch: connections.fetch, loadLibrary: loadOpenAiCompatible }),
-  });
+  const models = serverModels({ providers, clients: providerClients(connections.fetch) });
   const tools = await loadTools(options);
   const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
   const telemetry = options.telemetryFile === undefined ? null : await openTelemetry(options.telemetryFile, log);
@@ -165,9 +162,13 @@ if (!parsed.ok) {
 }
 for (const warning of parsed.warnings) process.stderr.write(`${warning}\n`);
 try {
-  await start(parsed.options);
+  await start(parsed.options, process.env);
 } catch (error) {
-  const isOurs = error instanceof StartError || error instanceof StorageError || error instanceof ToolsFileError;
+  const isOurs =
+    error instanceof StartError ||
+    error instanceof StorageError ||
+    error instanceof ToolsFileError ||
+    error instanceof ProvidersFileError;
   process.stderr.write(`brain cannot start: ${isOurs ? error.message : String(error)}\n`);
   process.exit(1);
 }

@@ -4,7 +4,7 @@ import { AnthropicAnswer } from './anthropic-answer.ts';
 import { libraryProvider, type LibraryClient, type ProviderSettings } from './library-call.ts';
 import type { ModelProvider, ModelRequest } from './model-provider.ts';
 import type { LoadAnthropic, ProviderCallOptions } from './provider-library.ts';
-import { changingBody, MADE_UP_KEY, NO_CONVERSATION } from './request-body.ts';
+import { changingBody, MADE_UP_KEY, noConversation } from './request-body.ts';
 import { addressOf, offered, UnsupportedContent } from './request-content.ts';
 import { commonOptions, parametersOf, type RequestParameters } from './request-parameters.ts';
 
@@ -35,7 +35,7 @@ function callOptionsOf(request: ModelRequest, abortSignal: AbortSignal): Provide
   // The library would send another one than was asked for.
   if ((parameters.temperature ?? 0) > 1) throw new UnsupportedContent('a temperature above 1');
   return {
-    prompt: [...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]), ...NO_CONVERSATION],
+    prompt: [...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]), ...noConversation()],
     tools: offered(request.tools),
     abortSignal,
     includeRawChunks: true,

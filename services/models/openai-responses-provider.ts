@@ -4,7 +4,7 @@ import type { ModelProvider, ModelRequest } from './model-provider.ts';
 import { OpenAiResponsesAnswer } from './openai-responses-answer.ts';
 import { responsesInput } from './openai-responses-prompt.ts';
 import type { LoadOpenAi, ProviderCallOptions } from './provider-library.ts';
-import { changingBody, MADE_UP_KEY, NO_CONVERSATION } from './request-body.ts';
+import { changingBody, MADE_UP_KEY, noConversation } from './request-body.ts';
 import { addressOf, offered } from './request-content.ts';
 import { commonOptions, parametersOf } from './request-parameters.ts';
 
@@ -34,7 +34,7 @@ function callOptionsOf(request: ModelRequest, abortSignal: AbortSignal): Provide
   const parameters = parametersOf(request);
   const { reasoning_effort: reasoningEffort } = parameters;
   return {
-    prompt: NO_CONVERSATION,
+    prompt: noConversation(),
     // Unless it is told otherwise, the provider makes every argument of a tool a required one.
     tools: offered(request.tools).map((tool) => ({ ...tool, strict: false })),
     abortSignal,

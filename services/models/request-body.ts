@@ -3,10 +3,12 @@
  * words: they reorder blocks, write the arguments of calls anew, and leave out what they do not know. A provider gets back
  * what it said, so the library writes the rest of the body: the model, the tools, the parameters.
  */
-import type { ProviderFetch } from './provider-library.ts';
+import type { ProviderCallOptions, ProviderFetch } from './provider-library.ts';
 
 /** What stands in a library's prompt for the conversation, which replaces it in the body. */
-export const NO_CONVERSATION = [{ role: 'user' as const, content: [{ type: 'text' as const, text: '-' }] }];
+export function noConversation(): ProviderCallOptions['prompt'] {
+  return [{ role: 'user', content: [{ type: 'text', text: '-' }] }];
+}
 
 export interface BodyChange {
   /** Values by their names, each the text of its JSON. */

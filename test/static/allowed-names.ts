@@ -37,6 +37,11 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'Puts the program together: its options, signals and exit code, and the operator\'s tools file.',
   },
   {
+    path: 'cli/providers.ts',
+    rules: ['node:fs/promises'],
+    reason: 'Reads the operator\'s providers file, which names variables of the environment.',
+  },
+  {
     path: 'cli/charts.ts',
     rules: ['node:fs'],
     reason: 'Writes a document of this repository.',

@@ -54,6 +54,9 @@ describe('options', () => {
         BRAIN_API_KEY: 'k',
         BRAIN_OPENAI_BASE_URL: 'http://127.0.0.1:1/v1/',
         OPENAI_API_KEY: 'sk',
+        BRAIN_PROVIDERS_FILE: 'p.json',
+        BRAIN_ANTHROPIC_BASE_URL: 'http://127.0.0.1:2/v1',
+        ANTHROPIC_API_KEY: 'sk-ant',
         BRAIN_TOOLS_FILE: 'tools.mjs',
         BRAIN_MAX_MODEL_CALLS: '1',
         BRAIN_MAX_TURN_SECS: '2',
@@ -73,6 +76,9 @@ describe('options', () => {
       apiKey: 'k',
       openaiBaseUrl: 'http://127.0.0.1:1/v1/',
       openaiApiKey: 'sk',
+      providersFile: 'p.json',
+      anthropicBaseUrl: 'http://127.0.0.1:2/v1',
+      anthropicApiKey: 'sk-ant',
       toolsFile: 'tools.mjs',
       modelCallsMax: 1,
       turnMsMax: 2000,
@@ -125,6 +131,7 @@ describe('options', () => {
     ['BRAIN_LISTEN', 'http://127.0.0.1:80'],
     ['BRAIN_OPENAI_BASE_URL', 'api.openai.com'],
     ['BRAIN_OPENAI_BASE_URL', 'ftp://x'],
+    ['BRAIN_ANTHROPIC_BASE_URL', 'https://user:pass@x/v1'],
     ['BRAIN_OPENAI_BASE_URL', 'https://user:pass@x/v1'],
     ['BRAIN_OPENAI_BASE_URL', 'https://x/v1?key=1'],
     ['BRAIN_MAX_MODEL_CALLS', '-1'],
@@ -166,6 +173,7 @@ describe('options', () => {
   it('show no secret that is not usable', () => {
     expect(refusalOf([], { BRAIN_API_KEY: 'canary with spaces' })).not.toContain('canary');
     expect(refusalOf([], { OPENAI_API_KEY: 'canary\n' })).not.toContain('canary');
+    expect(refusalOf([], { ANTHROPIC_API_KEY: 'canary\n' })).not.toContain('canary');
   });
 
   it.each(['0.0.0.0:80', '[::]:80', '10.0.0.1:80', 'brain.example.com:80', '127.evil.com:80'])(

@@ -1,0 +1,47 @@
+/** The providers of models, from the options, the operator's file and the variables that it names; and who speaks to them. */
+import { readFile } from 'node:fs/promises';
+import { anthropicProvider } from '../services/models/anthropic-provider.ts';
+import { configuredProviders, type ConfiguredProvider } from '../services/models/configured-providers.ts';
+import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
+import { openAiResponsesProvider } from '../services/models/openai-responses-provider.ts';
+import {
+  loadAnthropic,
+  loadOpenAi,
+  loadOpenAiCompatible,
+  type ProviderFetch,
+} from '../services/models/provider-library.ts';
+import { parseProvidersFile, ProvidersFileError } from '../services/models/providers-file.ts';
+import type { ServerModelsOptions } from '../services/models/server-models.ts';
+import type { Options } from './option-table.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export async function readProviders(options: Options, environment: Environment): Promise<readonly ConfiguredProvider[]> {
+  const { providersFile: path } = options;
+  const ofFile =
+    path === undefined ? [] : parseProvidersFile({ path, text: await textOf(path), variable: (name) => environment[name] });
+  return configuredProviders(
+    {
+      openai: { apiKey: options.openaiApiKey, baseUrl: options.openaiBaseUrl },
+      anthropic: { apiKey: options.anthropicApiKey, baseUrl: options.anthropicBaseUrl },
+    },
+    ofFile,
+  );
+}
+
+export function providerClients(fetch: ProviderFetch): ServerModelsOptions['clients'] {
+  return {
+    'openai-chat': (apiKey) => openAiChatProvider({ apiKey, fetch, loadLibrary: loadOpenAiCompatible }),
+    'openai-responses': (apiKey) => openAiResponsesProvider({ apiKey, fetch, loadLibrary: loadOpenAi }),
+    anthropic: (apiKey) => anthropicProvider({ apiKey, fetch, loadLibrary: loadAnthropic }),
+  };
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new ProvidersFileError(`the providers file ${path} cannot be read: ${reason}`, { cause: error });
+  }
+}
