@@ -1,8 +1,7 @@
 /**
  * The order in which a request passes, and nothing else: failures around all of it, then who is calling, then the
- * route. Health and the front page are open to everybody.
+ * route. Health, the front page and the OpenAPI document are open to everybody.
  */
-import { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
@@ -12,6 +11,8 @@ import { createBodyReader } from './body.ts';
 import { answerFailures, answerUnrouted } from './failures.ts';
 import { addFrontPage } from './front-page.ts';
 import { addHealthRoutes } from './health.ts';
+import { addOpenApiRoute } from './openapi-route.ts';
+import { RouteTable } from './route-table.ts';
 import type { RouteDependencies } from './routes.ts';
 import { addCredentialRoutes } from './v1/credentials.ts';
 import { addHistoryRoutes } from './v1/history.ts';
@@ -37,28 +38,25 @@ export function createApp(dependencies: HttpDependencies): Koa {
   // What is left to come here is a connection that broke under its answer.
   app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
 
-  const open = createRouter();
+  const open = new RouteTable();
   addHealthRoutes(open, () => dependencies.isDraining());
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
 
-  const guarded = createRouter();
+  const guarded = new RouteTable();
   const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };
   addSessionRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
   addHistoryRoutes(guarded, routes);
   addCredentialRoutes(guarded, routes);
+  addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
   app.use(setHeaders);
   app.use(answerFailures({ clock, log }));
-  app.use(open.routes());
+  open.addTo(app);
   app.use(authenticate(options.apiKey));
-  app.use(guarded.routes());
+  guarded.addTo(app);
   app.use(answerUnrouted);
   return app;
-}
-
-function createRouter(): Router {
-  return new Router({ sensitive: true, exclusive: true });
 }
 
 const setHeaders: Middleware = async (context, next) => {

@@ -1,11 +1,23 @@
 /** The page at `/`: what this is, three commands to try, and where to go on. */
-import type { Router } from '@koa/router';
+import type { OpenContract } from './contract.ts';
+import type { RouteTable } from './route-table.ts';
 
 // The page holds no script and loads nothing; should text ever slip into it unescaped, it stays text.
 const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export function addFrontPage(router: Router, options: { readonly needsToken: boolean }): void {
-  router.get('/', (context) => {
+const readFrontPage = {
+  operation: 'readFrontPage',
+  method: 'get',
+  path: '/',
+  tag: 'Server',
+  summary: 'A page to begin with',
+  scope: null,
+  answers: { 200: { description: 'What this is, three commands to try, and where to go on.', mediaType: 'text/html' } },
+  refusals: [],
+} as const satisfies OpenContract;
+
+export function addFrontPage(table: RouteTable, options: { readonly needsToken: boolean }): void {
+  table.open(readFrontPage, (context) => {
     context.type = 'text/html; charset=utf-8';
     context.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
     context.body = frontPage(printableHost(context.req.headers.host), options.needsToken);
@@ -45,6 +57,7 @@ that only grows. What it has acknowledged outlives the process.</p>
 <h2>Look around</h2>
 <ul>
   <li><a href="/v1/sessions">/v1/sessions</a>: the sessions here${needsToken ? ' (needs the token)' : ''}</li>
+  <li><a href="/openapi.json">/openapi.json</a>: every route with what it takes and answers, as an OpenAPI document</li>
   <li><a href="/health/ready">/health/ready</a>: empty while this server takes work</li>
 </ul>
 </html>

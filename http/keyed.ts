@@ -10,7 +10,7 @@ import { KeyedCall, type KeyedRoute, type RouteAnswers } from '../services/keyed
 import type { SessionService } from '../services/session-service.ts';
 import { HttpError } from './errors.ts';
 
-const KEY_BYTES_MAX = 256;
+export const KEY_BYTES_MAX = 256;
 
 export interface KeyedScope<R extends KeyedRoute> {
   readonly tenant: string;

@@ -8,6 +8,7 @@ import type { SessionService } from '../services/session-service.ts';
 import type { BodyReader } from './body.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
+import { isWellFormed } from './wire/json-text.ts';
 import { isSessionId } from './wire/names.ts';
 import { pointerOf } from './wire/pointer.ts';
 import { problemIn } from './wire/problems.ts';
@@ -51,16 +52,60 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
 }
 
 /** `given`: what of the query the schema is of, where that is not all of it. */
-export function parseQuery<T>(schema: z.ZodType<T>, context: Context, given: ParsedUrlQuery = context.query): T {
-  const query = { ...given };
-  const repeated = Object.keys(query).find((name) => Array.isArray(query[name]));
-  const problem = repeated === undefined ? problemOfQuery(schema, query) : { predicate: 'must be given once', field: pointerOf([repeated]) };
-  if ('data' in problem) return problem.data;
-  const code = problem.field === '/after' ? 'invalid_cursor' : 'invalid_request';
-  throw new HttpError(code, `the query's ${problem.field.slice(1)} ${problem.predicate}`, { field: problem.field });
+export function parseQuery<T>(
+  schema: z.ZodType<T> & { readonly shape: object },
+  context: Context,
+  given: ParsedUrlQuery = context.query,
+): T {
+  const query = parseGiven(schema, given, (field) => {
+    return { field, code: field === '/after' && 'after' in schema.shape ? 'invalid_cursor' : 'invalid_request' };
+  });
+  refuseBrokenText(context.querystring);
+  return query;
 }
 
-function problemOfQuery<T>(schema: z.ZodType<T>, query: unknown): { readonly data: T } | { readonly predicate: string; readonly field: string } {
-  const parsed = schema.safeParse(query);
-  return parsed.success ? { data: parsed.data } : problemIn(query, parsed.error);
+/** What was asked for under names of the client's own, by those names. A query says `prefix` before each of them. */
+export function parseFilters<T>(filters: { readonly prefix: string; readonly schema: z.ZodType<T> }, given: ParsedUrlQuery): T {
+  return parseGiven(filters.schema, given, (field) => {
+    return { field: field === '' ? '' : `/${filters.prefix}${field.slice(1)}`, code: 'invalid_request' };
+  });
+}
+
+interface Place {
+  readonly field: string;
+  readonly code: 'invalid_request' | 'invalid_cursor';
+}
+
+/** `placeOf`: where in the query a place in what is given stands. */
+function parseGiven<T>(schema: z.ZodType<T>, given: ParsedUrlQuery, placeOf: (field: string) => Place): T {
+  const repeated = Object.keys(given).find((name) => Array.isArray(given[name]));
+  if (repeated !== undefined) throw badQuery(placeOf(pointerOf([repeated])), 'must be given once');
+  // As JSON refuses it, and since a schema of open names passes over it.
+  if (Object.hasOwn(given, '__proto__')) throw badQuery(placeOf('/__proto__'), 'is not a name that is accepted');
+  // The parser's own object has no prototype, which a schema does not take for an object.
+  const parsed = schema.safeParse({ ...given });
+  if (parsed.success) return parsed.data;
+  const { predicate, field } = problemIn(given, parsed.error);
+  throw badQuery(placeOf(field), predicate);
+}
+
+function badQuery({ field, code }: Place, predicate: string): HttpError {
+  const what = field === '' ? 'the query' : `the query's ${field.slice(1)}`;
+  return new HttpError(code, `${what} ${predicate}`, { field });
+}
+
+/** What is no UTF-8 would otherwise come out as U+FFFD, or as other characters, and be looked for as that. */
+function refuseBrokenText(querystring: string): void {
+  if (isText(querystring)) return;
+  throw new HttpError('invalid_request', 'the query must be percent-encoded UTF-8 without NUL', { field: '' });
+}
+
+function isText(querystring: string): boolean {
+  // Bytes that were sent as they are come here as Latin-1.
+  if (!/^[\x21-\x7e]*$/.test(querystring)) return false;
+  try {
+    return isWellFormed(decodeURIComponent(querystring));
+  } catch {
+    return false;
+  }
 }

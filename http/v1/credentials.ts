@@ -1,37 +1,32 @@
 /** `/v1/credentials`: a tenant's credentials by name. What is stored is used and never shown again. */
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import { tenantWith } from '../caller.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
-import { callerOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
+import { parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
 import { credentialListAnswer } from '../wire/answers.ts';
 import { nameSchema } from '../wire/names.ts';
-import { noQuery } from '../wire/queries.ts';
-import { storeCredentialBody } from '../wire/requests.ts';
+import { deleteCredential, listCredentials, storeCredential } from './credential-contracts.ts';
 
-export function addCredentialRoutes(router: Router, { credentials, readBody }: RouteDependencies): void {
-  router.put('/v1/credentials/:name', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
-    parseQuery(noQuery, context);
+export function addCredentialRoutes(table: RouteTable, { credentials, readBody }: RouteDependencies): void {
+  table.guarded(storeCredential, async (context, tenant) => {
+    parseQuery(storeCredential.query, context);
     const name = nameSchema.safeParse(nameIn(context));
     if (!name.success) {
       throw new HttpError('invalid_request', `the name ${name.error.issues[0]?.message ?? 'is not accepted'}`, { field: '/name' });
     }
-    const { value } = parseBody(storeCredentialBody, await readBody(context));
+    const { value } = parseBody(storeCredential.body.schema, await readBody(context));
     await credentials.put(tenant, name.data, value);
     context.status = 204;
   });
 
-  router.get('/v1/credentials', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
-    parseQuery(noQuery, context);
+  table.guarded(listCredentials, async (context, tenant) => {
+    parseQuery(listCredentials.query, context);
     answerJson(context, credentialListAnswer(await credentials.list(tenant)));
   });
 
-  router.delete('/v1/credentials/:name', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
-    parseQuery(noQuery, context);
+  table.guarded(deleteCredential, async (context, tenant) => {
+    parseQuery(deleteCredential.query, context);
     const name = nameSchema.safeParse(nameIn(context));
     if (!name.success) throw new HttpError('not_found', 'there is no such credential');
     await credentials.delete(tenant, name.data);

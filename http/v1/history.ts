@@ -1,26 +1,25 @@
 /** What a session has been through: events and the journal, in pages or followed, and its conversation. */
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { Sequence } from '../../machines/records.ts';
 import type { Followed } from '../../services/session-service.ts';
-import { tenantWith } from '../caller.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import { wantsEventStream } from '../negotiation.ts';
-import { callerOf, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
+import { parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { answerEventStream, type Frame } from '../sse.ts';
 import type { EventPageAnswer, JournalPageAnswer, TranscriptAnswer } from '../wire/answers.ts';
-import { eventsQuery, eventStreamQuery, journalQuery, journalStreamQuery, noQuery, parseSequence } from '../wire/queries.ts';
+import { parseSequence } from '../wire/queries.ts';
+import { readEvents, readJournal, readTranscript } from './history-contracts.ts';
 
-export function addHistoryRoutes(router: Router, dependencies: RouteDependencies): void {
+export function addHistoryRoutes(table: RouteTable, dependencies: RouteDependencies): void {
   const { sessions } = dependencies;
 
-  router.get('/v1/sessions/:session_id/events', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'read');
+  table.guarded(readEvents, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     context.vary('Accept');
     if (wantsEventStream(context)) {
-      const { after, types } = parseQuery(eventStreamQuery, context);
+      const { after, types } = parseQuery(readEvents.stream.query, context);
       const cursor = lastEventId(context) ?? after;
       await answerEventStream(context, dependencies, {
         follow: (signal) => sessions.followEvents(tenant, sessionId, cursor, signal),
@@ -31,17 +30,16 @@ export function addHistoryRoutes(router: Router, dependencies: RouteDependencies
       });
       return;
     }
-    const page = await sessions.events(tenant, sessionId, parseQuery(eventsQuery, context));
+    const page = await sessions.events(tenant, sessionId, parseQuery(readEvents.query, context));
     const answer: EventPageAnswer = { events: page.items, next_cursor: page.next_cursor };
     answerJson(context, answer);
   });
 
-  router.get('/v1/sessions/:session_id/journal', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
+  table.guarded(readJournal, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     context.vary('Accept');
     if (wantsEventStream(context)) {
-      const { after } = parseQuery(journalStreamQuery, context);
+      const { after } = parseQuery(readJournal.stream.query, context);
       const cursor = lastEventId(context) ?? after;
       await answerEventStream(context, dependencies, {
         follow: (signal) => sessions.followJournal(tenant, sessionId, cursor, signal),
@@ -49,15 +47,14 @@ export function addHistoryRoutes(router: Router, dependencies: RouteDependencies
       });
       return;
     }
-    const page = await sessions.journal(tenant, sessionId, parseQuery(journalQuery, context));
+    const page = await sessions.journal(tenant, sessionId, parseQuery(readJournal.query, context));
     const answer: JournalPageAnswer = { records: page.items, next_cursor: page.next_cursor };
     answerJson(context, answer);
   });
 
-  router.get('/v1/sessions/:session_id/transcript', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'read');
+  table.guarded(readTranscript, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
-    parseQuery(noQuery, context);
+    parseQuery(readTranscript.query, context);
     const answer: TranscriptAnswer = await sessions.transcript(tenant, sessionId);
     answerJson(context, answer);
   });

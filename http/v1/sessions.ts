@@ -1,66 +1,60 @@
 /** `/v1/sessions`: create, look at, list, label and delete. */
 import type { ParsedUrlQuery } from 'node:querystring';
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { CreateSession } from '../../services/session-service.ts';
-import { tenantWith } from '../caller.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
-import { callerOf, parseBody, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
+import { parseBody, parseFilters, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { listedSessionAnswer, sessionAnswer, type SessionListAnswer } from '../wire/answers.ts';
-import { listQuery, noQuery } from '../wire/queries.ts';
-import { changeMetadataBody, createSessionBody, metadataFilters, type CreateSessionBody } from '../wire/requests.ts';
+import type { CreateSessionBody } from '../wire/requests.ts';
+import { changeMetadata, createSession, deleteSession, getSession, listSessions } from './session-contracts.ts';
 
-export function addSessionRoutes(router: Router, { sessions, readBody }: RouteDependencies): void {
-  router.post('/v1/sessions', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
+export function addSessionRoutes(table: RouteTable, { sessions, readBody }: RouteDependencies): void {
+  table.guarded(createSession, async (context, tenant) => {
     const body = await readBody(context);
     const session = await answerOnce(context, sessions, { tenant, sessionId: null, route: 'create', body }, (keyed) => {
-      parseQuery(noQuery, context);
-      return sessions.create(tenant, createRequest(parseOptionalBody(createSessionBody, body)), keyed);
+      parseQuery(createSession.query, context);
+      return sessions.create(tenant, createRequest(parseOptionalBody(createSession.body.schema, body)), keyed);
     });
     context.status = 201;
     context.set('Location', `/v1/sessions/${session.session_id}`);
     answerJson(context, sessionAnswer(session));
   });
 
-  router.get('/v1/sessions', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'read');
+  table.guarded(listSessions, async (context, tenant) => {
     const { filters, rest } = splitMetadataFilters(context);
-    const { after = '', limit, status } = parseQuery(listQuery, context, rest);
-    const metadata = parseBody(metadataFilters, filters);
+    const { after = '', limit, status } = parseQuery(listSessions.query, context, rest);
+    const metadata = parseFilters(listSessions.filters, filters);
     const filter = { ...(status === undefined ? {} : { status }), ...(Object.keys(metadata).length === 0 ? {} : { metadata }) };
     const page = await sessions.list(tenant, { after, limit, ...filter });
     const answer: SessionListAnswer = { sessions: page.sessions.map(listedSessionAnswer), next_cursor: page.next_cursor };
     answerJson(context, answer);
   });
 
-  router.get('/v1/sessions/:session_id', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'read');
+  table.guarded(getSession, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
-    parseQuery(noQuery, context);
+    parseQuery(getSession.query, context);
     answerJson(context, sessionAnswer(await sessions.get(tenant, sessionId)));
   });
 
-  router.delete('/v1/sessions/:session_id', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
+  table.guarded(deleteSession, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     await answerOnce(context, sessions, { tenant, sessionId, route: 'delete', body: undefined }, async (keyed) => {
-      parseQuery(noQuery, context);
+      parseQuery(deleteSession.query, context);
       await sessions.delete(tenant, sessionId, keyed);
       return null;
     });
     context.status = 204;
   });
 
-  router.patch('/v1/sessions/:session_id', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'manage');
+  table.guarded(changeMetadata, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     const body = await readBody(context);
     const session = await answerOnce(context, sessions, { tenant, sessionId, route: 'change_metadata', body }, (keyed) => {
-      parseQuery(noQuery, context);
-      return sessions.changeMetadata(tenant, sessionId, parseBody(changeMetadataBody, body).metadata, keyed);
+      parseQuery(changeMetadata.query, context);
+      return sessions.changeMetadata(tenant, sessionId, parseBody(changeMetadata.body.schema, body).metadata, keyed);
     });
     answerJson(context, sessionAnswer(session));
   });

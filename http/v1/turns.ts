@@ -1,25 +1,24 @@
 /** What is asked of a session: messages, and the verbs that stop it, free it and end it. */
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { UserInput } from '../../machines/messages.ts';
 import type { KeyedCall, RouteAnswers } from '../../services/keyed-call.ts';
-import { tenantWith, type Scope } from '../caller.ts';
+import type { GuardedContract } from '../contract.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
 import { prefersAsync } from '../negotiation.ts';
-import { callerOf, parseBody, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
+import { parseBody, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { sessionAnswer, type CancelAnswer, type TurnAnswer, type TurnReceipt } from '../wire/answers.ts';
-import { noQuery } from '../wire/queries.ts';
-import { emptyBody, sendMessageBody } from '../wire/requests.ts';
+import { emptyBody } from '../wire/requests.ts';
+import { cancelTurn, endSession, resumeSession, sendMessage } from './turn-contracts.ts';
 
-export function addTurnRoutes(router: Router, { sessions, readBody }: RouteDependencies): void {
-  router.post('/v1/sessions/:session_id/messages', async (context) => {
-    const tenant = tenantWith(callerOf(context), 'send');
+export function addTurnRoutes(table: RouteTable, { sessions, readBody }: RouteDependencies): void {
+  table.guarded(sendMessage, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     const body = await readBody(context);
     const inputOf = (): UserInput => {
-      parseQuery(noQuery, context);
-      return parseBody(sendMessageBody, body).input;
+      parseQuery(sendMessage.query, context);
+      return parseBody(sendMessage.body.schema, body).input;
     };
     if (prefersAsync(context.get('Prefer'))) {
       const receipt: TurnReceipt = await answerOnce(context, sessions, { tenant, sessionId, route: 'submit', body }, (keyed) =>
@@ -37,8 +36,8 @@ export function addTurnRoutes(router: Router, { sessions, readBody }: RouteDepen
     answerJson(context, turn);
   });
 
-  router.post('/v1/sessions/:session_id/cancel', async (context) => {
-    await verb(context, 'send', 'cancel', async (tenant, sessionId, keyed) => {
+  table.guarded(cancelTurn, async (context, tenant) => {
+    await verb(context, { tenant, route: 'cancel', contract: cancelTurn }, async (sessionId, keyed) => {
       await sessions.cancel(tenant, sessionId, keyed);
       return null;
     });
@@ -47,30 +46,28 @@ export function addTurnRoutes(router: Router, { sessions, readBody }: RouteDepen
     answerJson(context, answer);
   });
 
-  router.post('/v1/sessions/:session_id/resume', async (context) => {
-    const session = await verb(context, 'manage', 'resume', (...args) => sessions.resume(...args));
+  table.guarded(resumeSession, async (context, tenant) => {
+    const session = await verb(context, { tenant, route: 'resume', contract: resumeSession }, (...args) => sessions.resume(tenant, ...args));
     answerJson(context, sessionAnswer(session));
   });
 
-  router.post('/v1/sessions/:session_id/end', async (context) => {
-    const session = await verb(context, 'manage', 'end', (...args) => sessions.end(...args));
+  table.guarded(endSession, async (context, tenant) => {
+    const session = await verb(context, { tenant, route: 'end', contract: endSession }, (...args) => sessions.end(tenant, ...args));
     answerJson(context, sessionAnswer(session));
   });
 
   /** A verb says everything by its path: its body and its query are empty. */
   async function verb<R extends 'cancel' | 'resume' | 'end'>(
     context: Context,
-    scope: Scope,
-    route: R,
-    work: (tenant: string, sessionId: string, keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
+    { tenant, route, contract }: { readonly tenant: string; readonly route: R; readonly contract: GuardedContract },
+    work: (sessionId: string, keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
   ): Promise<RouteAnswers[R]> {
-    const tenant = tenantWith(callerOf(context), scope);
     const sessionId = sessionIdOf(context);
     const body = await readBody(context);
     return answerOnce(context, sessions, { tenant, sessionId, route, body }, (keyed) => {
-      parseQuery(noQuery, context);
+      parseQuery(contract.query, context);
       parseOptionalBody(emptyBody, body);
-      return work(tenant, sessionId, keyed);
+      return work(sessionId, keyed);
     });
   }
 }

@@ -1,70 +1,123 @@
-/** The answers of `/v1`, as types for whoever reads them and as renderings of what the services say. */
-import type { JsonObject, Message } from '../../machines/messages.ts';
-import type { PublicEvent } from '../../machines/projections/public-events.ts';
-import type { SessionStatus } from '../../machines/projections/status.ts';
-import type { AfterStop, Metadata, ResolvedModel, Retain, Sequence, SessionRecord } from '../../machines/records.ts';
+/**
+ * The answers of `/v1`: their schemas, their types, and the rendering of what the services say. Nothing is checked with
+ * the schemas while the server runs; the OpenAPI document shows them, and tests hold every answer against them.
+ */
+import { z } from 'zod';
+import { SESSION_STATUSES } from '../../machines/projections/status.ts';
+import type { ResolvedModel } from '../../machines/records.ts';
 import type { CredentialView } from '../../services/credentials.ts';
 import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '../../services/session-service.ts';
 import { utcTime } from '../../services/tools/utc-time.ts';
+import { jsonObjectSchema } from './messages.ts';
+import { sessionIdSchema } from './names.ts';
+import { eventSchema, finishReasonSchema, messageSchema, recordSchema, sequenceSchema, turnFailureCodeSchema, usageSchema } from './records.ts';
 
-export interface ErrorAnswer {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    /** Whether the very same request can succeed later. */
-    readonly retryable: boolean;
-    readonly details?: JsonObject;
-  };
-}
+const timeSchema = z
+  .string()
+  .meta({ format: 'date-time', description: 'RFC 3339 in UTC, without a fraction.', examples: ['2026-01-01T12:00:00Z'] });
 
-export interface SessionAnswer {
-  readonly session_id: string;
-  readonly status: SessionStatus;
-  readonly resident: boolean;
-  readonly last_sequence: Sequence;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly agentloop: { readonly name: string; readonly configuration: JsonObject };
-  readonly model: { readonly provider: string; readonly name: string; readonly credential?: string };
-  readonly system?: string;
-  /** Names, as a create takes them; what each stands for is in the session's first event. */
-  readonly tools: readonly string[];
-  readonly environments: readonly string[];
-  readonly after_stop: AfterStop;
-  readonly idle_ttl_ms: Retain;
-  readonly metadata: Metadata;
-}
+export const errorSchema = z
+  .object({
+    error: z.object({
+      code: z.string().meta({ description: 'What a program looks at.' }),
+      message: z.string().meta({ description: 'One line for a person. Its wording may change.' }),
+      retryable: z.boolean().meta({ description: 'Whether the very same request can succeed later.' }),
+      details: jsonObjectSchema
+        .meta({
+          description: 'Where there is more to say. `field` is a JSON pointer to what is wrong, in the body or the query; empty for the whole of it.',
+        })
+        .exactOptional(),
+    }),
+  })
+  .meta({ id: 'Error', description: 'What every answer is that is no success.' });
+export type ErrorAnswer = Readonly<z.infer<typeof errorSchema>>;
 
-/** A session whose journal cannot be read: all that is known is that it is there, and why it is not shown. */
-export interface DamagedSessionAnswer {
-  readonly session_id: string;
-  readonly damaged: true;
-  readonly explanation: string;
-}
+export const sessionSchema = z
+  .object({
+    session_id: sessionIdSchema,
+    status: z.enum(SESSION_STATUSES),
+    resident: z.boolean().meta({ description: 'Whether the session is held in memory now.' }),
+    last_sequence: sequenceSchema.meta({ description: "The last record's position in the journal." }),
+    created_at: timeSchema,
+    updated_at: timeSchema.meta({ description: "The last public record's time: RFC 3339 in UTC, without a fraction." }),
+    agentloop: z.object({ name: z.string(), configuration: jsonObjectSchema }),
+    model: z.object({ provider: z.string(), name: z.string(), credential: z.string().exactOptional() }),
+    system: z.string().exactOptional(),
+    tools: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: "Names, as a create takes them; what each stands for is in the session's first event." }),
+    environments: z.array(z.string()).readonly(),
+    after_stop: z.enum(['idle', 'hold']),
+    idle_ttl_ms: z.number().nullable(),
+    metadata: z.record(z.string(), z.string()).readonly(),
+  })
+  .meta({ id: 'Session' });
+export type SessionAnswer = Readonly<z.infer<typeof sessionSchema>>;
 
-export interface SessionListAnswer {
-  readonly sessions: readonly (SessionAnswer | DamagedSessionAnswer)[];
-  readonly next_cursor: string | null;
-}
+const damagedSessionSchema = z
+  .object({ session_id: sessionIdSchema, damaged: z.literal(true), explanation: z.string() })
+  .meta({
+    id: 'DamagedSession',
+    description: 'A session whose journal cannot be read: all that is known is that it is there, and why it is not shown.',
+  });
+export type DamagedSessionAnswer = Readonly<z.infer<typeof damagedSessionSchema>>;
 
-export interface CancelAnswer {
-  readonly status: 'cancel_requested';
-}
+export const sessionListSchema = z
+  .object({
+    sessions: z.array(z.union([sessionSchema, damagedSessionSchema])).readonly(),
+    next_cursor: sessionIdSchema.nullable().meta({ description: 'Where the next page begins; null at the end.' }),
+  })
+  .meta({ id: 'SessionList' });
+export type SessionListAnswer = Readonly<z.infer<typeof sessionListSchema>>;
 
-export interface EventPageAnswer {
-  readonly events: readonly PublicEvent[];
-  readonly next_cursor: Sequence;
-}
+export const turnSchema: z.ZodType<TurnAnswer> = z
+  .object({
+    session_id: sessionIdSchema,
+    sequence: sequenceSchema.meta({ description: 'That of `turn_started`.' }),
+    outcome: z.enum(['ended', 'failed']),
+    result: z
+      .object({ text: z.string(), message: messageSchema, finish_reason: finishReasonSchema, usage: usageSchema.exactOptional() })
+      .meta({ description: "The agent's answer, where it is a model's message." })
+      .exactOptional(),
+    error: z
+      .object({ code: turnFailureCodeSchema, message: z.string() })
+      .meta({ description: 'Why the turn failed; only where it did.' })
+      .exactOptional(),
+    status: z.enum(SESSION_STATUSES).meta({ description: "The session's, after the turn." }),
+    last_sequence: sequenceSchema.meta({ description: "That of the turn's last record." }),
+  })
+  .meta({ id: 'Turn', description: 'A turn that is over. A turn that failed is no error of its request.' });
 
-export interface JournalPageAnswer {
-  readonly records: readonly SessionRecord[];
-  readonly next_cursor: Sequence;
-}
+export const turnReceiptSchema: z.ZodType<TurnReceipt> = z
+  .object({ session_id: sessionIdSchema, sequence: sequenceSchema.meta({ description: 'That of `turn_started`.' }) })
+  .meta({ id: 'TurnReceipt' });
 
-export interface TranscriptAnswer {
-  readonly messages: readonly Message[];
-  readonly through_sequence: Sequence;
-}
+export const cancelSchema = z.object({ status: z.literal('cancel_requested') });
+export type CancelAnswer = Readonly<z.infer<typeof cancelSchema>>;
+
+const nextSequence = sequenceSchema.meta({
+  description: 'The cursor after which the next page begins. It moves on past what is not shown, and stays where it is at the end.',
+});
+
+export const eventPageSchema = z.object({ events: z.array(eventSchema).readonly(), next_cursor: nextSequence }).meta({ id: 'EventPage' });
+export type EventPageAnswer = Readonly<z.infer<typeof eventPageSchema>>;
+
+export const journalPageSchema = z.object({ records: z.array(recordSchema).readonly(), next_cursor: nextSequence }).meta({ id: 'JournalPage' });
+export type JournalPageAnswer = Readonly<z.infer<typeof journalPageSchema>>;
+
+export const transcriptSchema = z
+  .object({
+    messages: z.array(messageSchema).readonly(),
+    through_sequence: sequenceSchema.meta({ description: 'The last record that this takes account of.' }),
+  })
+  .meta({ id: 'Transcript' });
+export type TranscriptAnswer = Readonly<z.infer<typeof transcriptSchema>>;
+
+export const credentialListSchema = z
+  .object({ credentials: z.array(z.object({ name: z.string(), updated_at: timeSchema })).readonly() })
+  .meta({ id: 'CredentialList' });
+export type CredentialListAnswer = Readonly<z.infer<typeof credentialListSchema>>;
 
 export type { TurnAnswer, TurnReceipt };
 
@@ -90,10 +143,6 @@ export function sessionAnswer(session: SessionView): SessionAnswer {
 /** As a create takes it. Where a provider is reached is the deployment's affair. */
 function modelAnswer({ provider, name, credential }: ResolvedModel): SessionAnswer['model'] {
   return credential === undefined ? { provider, name } : { provider, name, credential };
-}
-
-export interface CredentialListAnswer {
-  readonly credentials: readonly { readonly name: string; readonly updated_at: string }[];
 }
 
 export function credentialListAnswer(credentials: readonly CredentialView[]): CredentialListAnswer {

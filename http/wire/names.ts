@@ -18,17 +18,27 @@ export const modelNameSchema = z
   .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,256}$/u, { error: 'must be 1 to 256 printable characters' });
 
 /** Text of so many characters, as a person counts them: a pair of surrogates is one. */
-export function charactersSchema(bounds: { readonly min: number; readonly max: number }): z.ZodString {
-  return z.string().refine(
-    (text) => {
-      const count = Array.from(text).length;
-      return count >= bounds.min && count <= bounds.max;
-    },
-    { error: `must have ${bounds.min} to ${bounds.max} characters` },
-  );
+export function charactersSchema({ min, max }: { readonly min: number; readonly max: number }): z.ZodString {
+  return z
+    .string()
+    .refine(
+      (text) => {
+        const count = Array.from(text).length;
+        return count >= min && count <= max;
+      },
+      { error: `must have ${min} to ${max} characters` },
+    )
+    .meta({ ...(min === 0 ? {} : { minLength: min }), maxLength: max });
 }
+
+const SESSION_ID = /^[0-9a-f]{32}$/;
 
 /** Session ids sort by creation. Any other text is the id of no session, and never part of a path. */
 export function isSessionId(text: string): boolean {
-  return /^[0-9a-f]{32}$/.test(text);
+  return SESSION_ID.test(text);
 }
+
+export const sessionIdSchema = z
+  .string()
+  .regex(SESSION_ID, { error: 'must be the id of a session, as next_cursor gives it' })
+  .meta({ examples: ['019b7a5e6c00700080a1b2c3d4e5f607'] });

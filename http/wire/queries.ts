@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SESSION_STATUSES } from '../../machines/projections/status.ts';
 import { isRecordType, RECORD_VISIBILITY } from '../../machines/records.ts';
-import { isSessionId } from './names.ts';
+import { sessionIdSchema } from './names.ts';
 
 // One page is one answer in memory; the service bounds its bytes, this bounds its entries.
 const PAGE_LIMIT_MAX = 1000;
@@ -16,28 +16,40 @@ export function parseSequence(text: string): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
 
-const sequenceSchema = z.string().transform((text, context) => {
-  const sequence = parseSequence(text);
-  if (sequence !== null) return sequence;
-  context.addIssue({ code: 'custom', message: 'must be a sequence: a whole number from 0' });
-  return z.NEVER;
-});
+const sequenceSchema = z
+  .string()
+  .transform((text, context) => {
+    const sequence = parseSequence(text);
+    if (sequence !== null) return sequence;
+    context.addIssue({ code: 'custom', message: 'must be a sequence: a whole number from 0' });
+    return z.NEVER;
+  })
+  .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-const limitSchema = z.string().transform((text, context) => {
-  const limit = wholeNumber.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
-  context.addIssue({ code: 'custom', message: `must be a whole number from 1 to ${PAGE_LIMIT_MAX}` });
-  return z.NEVER;
-});
+const limitSchema = z
+  .string()
+  .transform((text, context) => {
+    const limit = wholeNumber.test(text) ? Number(text) : 0;
+    if (limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
+    context.addIssue({ code: 'custom', message: `must be a whole number from 1 to ${PAGE_LIMIT_MAX}` });
+    return z.NEVER;
+  })
+  .meta({ type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX });
 
 /** Brain's own types are known; a name with a dot is an extension's. Anything else is a slip that would match nothing. */
-const typesSchema = z.string().transform((text, context) => {
-  const types = text.split(',').map((type) => type.trim());
-  const unknown = types.find((type) => !isEventType(type));
-  if (unknown === undefined) return types;
-  context.addIssue({ code: 'custom', message: 'must be types of events, separated by commas' });
-  return z.NEVER;
-});
+const typesSchema = z
+  .string()
+  .transform((text, context) => {
+    const types = text.split(',').map((type) => type.trim());
+    const unknown = types.find((type) => !isEventType(type));
+    if (unknown === undefined) return types;
+    context.addIssue({ code: 'custom', message: 'must be types of events, separated by commas' });
+    return z.NEVER;
+  })
+  .meta({
+    description: 'Only events of these types, separated by commas: types of Brain, or of extensions, which have a dot in them.',
+    examples: ['turn_started,turn_ended', 'shop.order_placed'],
+  });
 
 function isEventType(type: string): boolean {
   // An extension's record is shown under the extension's own type, a delta of the transcript under another name.
@@ -46,21 +58,26 @@ function isEventType(type: string): boolean {
   return type === 'transcript_replaced' || type === 'model_delta' || type === 'tool_progress' || /^[^\s.]+\.\S+$/.test(type);
 }
 
-const after = sequenceSchema.default(0);
-const limit = limitSchema.default(PAGE_LIMIT_DEFAULT);
+const after = sequenceSchema.default(0).meta({ description: 'The cursor after which to begin, a sequence. 0 is the start.' });
+const limit = limitSchema.default(PAGE_LIMIT_DEFAULT).meta({ description: 'How many entries the page has at most. It may have fewer, and more may follow all the same.' });
 
 export const listQuery = z.strictObject({
   // The empty text is before every id, and no client writes it: an empty `after=` is a variable that was not set.
-  after: z.string().refine(isSessionId, { error: 'must be the id of a session, as next_cursor gives it' }).exactOptional(),
+  after: sessionIdSchema
+    .meta({ description: 'The id after which the page begins, as `next_cursor` gave it. Left out: the start.' })
+    .exactOptional(),
   limit,
-  status: z.enum(SESSION_STATUSES).exactOptional(),
+  status: z.enum(SESSION_STATUSES).meta({ description: 'Only sessions with this status.' }).exactOptional(),
 });
 export const eventsQuery = z.strictObject({ after, limit, types: typesSchema.exactOptional() });
 /** A browser's EventSource can set no header, so that its token comes here; it has been looked at by then. */
 export const eventStreamQuery = z.strictObject({
   after,
   types: typesSchema.exactOptional(),
-  access_token: z.string().exactOptional(),
+  access_token: z
+    .string()
+    .meta({ description: 'The token, for an `EventSource`, which can set no header. Looked at only where no `Authorization` is sent.' })
+    .exactOptional(),
 });
 export const journalQuery = z.strictObject({ after, limit });
 export const journalStreamQuery = z.strictObject({ after });

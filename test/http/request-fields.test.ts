@@ -179,8 +179,23 @@ const badQueries: readonly (readonly [path: string, code: string, field: string]
   ['/v1/sessions?sort=asc', 'invalid_request', '/sort'],
   ['/v1/sessions?__proto__=1', 'invalid_request', '/__proto__'],
   [`/v1/sessions/${SESSION_ID}?full=true`, 'invalid_request', '/full'],
-  [`/v1/sessions/${SESSION_ID}/transcript?after=1`, 'invalid_cursor', '/after'],
+  [`/v1/sessions/${SESSION_ID}/transcript?after=1`, 'invalid_request', '/after'],
 ];
+
+describe('the text of a query', () => {
+  it.each(['%ff', '%zz', '%', '%ed%a0%80', 'a%00b'])('is refused where it is no text: %s', async (value) => {
+    for (const path of [`/v1/sessions?metadata.team=${value}`, `${events}?types=shop.${value}`]) {
+      await expectRefusal(await stage.request('GET', path), { status: 400, code: 'invalid_request', field: '', message: /UTF-8/ });
+    }
+  });
+
+  it('is refused where its bytes were sent as they are, which would be read as other characters', async () => {
+    const connection = stage.connect();
+    connection.send(Buffer.from('GET /v1/sessions?metadata.team=é HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', 'utf8'));
+    expect(await connection.closed).toMatch(/^HTTP\/1.1 400 /);
+    expect(stage.sessions.calls).toEqual([]);
+  });
+});
 
 describe('the fields of a query', () => {
   it.each(badQueries)('refuses %s as %s at %s', async (path, code, field) => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ERROR_WORDS, type ErrorWords } from '../../../http/error-words.ts';
 import { answerTo, ERROR_RULES, HttpError } from '../../../http/errors.ts';
 import { ServiceError } from '../../../services/errors.ts';
 
@@ -8,11 +9,20 @@ describe('the table of errors', () => {
   it('is what docs/errors.md says: the same codes, statuses and chances, each with when it comes and what to do', async () => {
     const text = await readFile(path.resolve(import.meta.dirname, '../../../docs/errors.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `([a-z_]+)` \| (\d+) \| (yes|no) \| (.+) \| (.+) \|$/gm)].map((row) => row.slice(1));
-    const documented = Object.fromEntries(rows.map(([code = '', status, retryable]) => [code, [Number(status), retryable === 'yes']]));
-    const ruled = Object.fromEntries(Object.entries(ERROR_RULES).map(([code, rule]) => [code, [rule.status, rule.retryable]]));
+    const documented = Object.fromEntries(
+      rows.map(([code = '', status, retryable, when, advice]) => [code, [Number(status), retryable === 'yes', when, advice]]),
+    );
+    const words: Readonly<Record<string, ErrorWords>> = ERROR_WORDS;
+    const ruled = Object.fromEntries(
+      Object.entries(ERROR_RULES).map(([code, rule]) => [code, [rule.status, rule.retryable, words[code]?.when, words[code]?.advice]]),
+    );
 
     expect(documented).toEqual(ruled);
     expect(rows).toHaveLength(Object.keys(ERROR_RULES).length);
+  });
+
+  it('S-156: advises who cannot know what a request did to look at the session before taking a new key', () => {
+    expect(ERROR_WORDS.idempotency_ambiguous.advice).toMatch(/^Look at the session; then take a new key/);
   });
 
   it('is told to the operator where the server is at fault, and nowhere else', () => {

@@ -1,0 +1,35 @@
+/** The routes of the application, each registered with its contract. What is not in the table is no route. */
+import { Router } from '@koa/router';
+import type Koa from 'koa';
+import type { Context } from 'koa';
+import { tenantWith } from './caller.ts';
+import type { GuardedContract, OpenContract, RouteContract } from './contract.ts';
+import { callerOf } from './routes.ts';
+
+export class RouteTable {
+  readonly #router = new Router({ sensitive: true, exclusive: true });
+  readonly #contracts: RouteContract[] = [];
+
+  get contracts(): readonly RouteContract[] {
+    return this.#contracts;
+  }
+
+  /** A route for everybody. */
+  open(contract: OpenContract, handle: (context: Context) => Promise<void> | void): void {
+    this.#add(contract, handle);
+  }
+
+  /** A route for callers whose token allows what its contract asks for; all others are refused before it. */
+  guarded(contract: GuardedContract, handle: (context: Context, tenant: string) => Promise<void>): void {
+    this.#add(contract, (context) => handle(context, tenantWith(callerOf(context), contract.scope)));
+  }
+
+  addTo(app: Koa): void {
+    app.use(this.#router.routes());
+  }
+
+  #add(contract: RouteContract, handle: (context: Context) => Promise<void> | void): void {
+    this.#router[contract.method](contract.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle);
+    this.#contracts.push(contract);
+  }
+}
