@@ -8,11 +8,11 @@ import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { PROJECT_ROOT } from './program.ts';
-import { faultsOfLater, holdersInTree, laterRulesIn, ranges, rulesHeldBy, rulesIn, withRules } from './spec-rules.ts';
+import { faultsOfLater, holdersInTree, ranges, rulesHeldBy, rulesIn, withRules } from './spec-rules.ts';
 
 const PAGE = path.join(PROJECT_ROOT, 'docs/SPEC.md');
 const rules = rulesIn(readFileSync(path.join(PROJECT_ROOT, 'docs/rules.txt'), 'utf8'));
-const later = laterRulesIn(readFileSync(path.join(PROJECT_ROOT, 'docs/rules-later.txt'), 'utf8'));
+const later = rulesIn(readFileSync(path.join(PROJECT_ROOT, 'docs/rules-later.txt'), 'utf8'));
 const holders = holdersInTree();
 
 if (process.env['BRAIN_WRITE_SPEC'] === '1') writeFileSync(PAGE, withRules(readFileSync(PAGE, 'utf8'), rules, holders, later));

@@ -24,7 +24,7 @@ const NOT_RUN: ReadonlySet<string> = new Set(['skip', 'todo', 'skipIf', 'fails']
 
 export type RuleNumber = string;
 
-/** What the rules ask, one a line, each in one sentence. */
+/** What is said of each rule: its number and the words, one a line. */
 export function rulesIn(text: string): ReadonlyMap<RuleNumber, string> {
   return new Map(
     text
@@ -32,11 +32,6 @@ export function rulesIn(text: string): ReadonlyMap<RuleNumber, string> {
       .split('\n')
       .map((line) => [line.slice(0, 5), line.slice(6)] as const),
   );
-}
-
-/** Which part of the product each rule comes with that cannot be held before: a number and that part, one a line. */
-export function laterRulesIn(text: string): ReadonlyMap<RuleNumber, string> {
-  return rulesIn(text);
 }
 
 /** What is wrong with the list of rules to come: a rule is held, or it is on that list, and never both. */
