@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
 import type { StreamStep } from '../../../support/stream-server.ts';
-import { ANTHROPIC, anthropicBlock, anthropicEnd, anthropicStart, typedStream, type TypedEvent } from './protocols.ts';
+import { ANTHROPIC, anthropicBlock, anthropicEnd, anthropicStart, typedStream, type TypedEvent } from '../../../support/provider-protocols.ts';
 import { joined, messageOf, ProviderStage } from './provider-stage.ts';
 
 let stage = new ProviderStage(ANTHROPIC);

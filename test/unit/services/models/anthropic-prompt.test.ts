@@ -4,7 +4,7 @@ import type { Message, ToolResultBlock } from '../../../../machines/messages.ts'
 import type { ModelRequest } from '../../../../services/models/model-provider.ts';
 import { readAnthropicRequest } from '../../../support/anthropic-request.ts';
 import { anyConversation, argumentText } from './conversations.ts';
-import { ANTHROPIC, anthropicBlock, anthropicEnd, anthropicStart, typedStream } from './protocols.ts';
+import { ANTHROPIC, anthropicBlock, anthropicEnd, anthropicStart, typedStream } from '../../../support/provider-protocols.ts';
 import { messageOf, ProviderStage } from './provider-stage.ts';
 
 let stage = new ProviderStage(ANTHROPIC);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
-import { PROTOCOLS } from './protocols.ts';
+import { PROTOCOLS } from '../../../support/provider-protocols.ts';
 import { API_KEY, ProviderStage } from './provider-stage.ts';
 
 describe.each(PROTOCOLS)('a call over $name', (protocol) => {

@@ -4,7 +4,7 @@ import type { Message, ToolResultBlock } from '../../../../machines/messages.ts'
 import type { ModelRequest } from '../../../../services/models/model-provider.ts';
 import { readResponsesRequest } from '../../../support/responses-request.ts';
 import { anyConversation, argumentText } from './conversations.ts';
-import { OPENAI_RESPONSES, responsesCall, responsesEnd, responsesItem, responsesStart, typedStream } from './protocols.ts';
+import { OPENAI_RESPONSES, responsesCall, responsesEnd, responsesItem, responsesStart, typedStream } from '../../../support/provider-protocols.ts';
 import { messageOf, ProviderStage } from './provider-stage.ts';
 
 let stage = new ProviderStage(OPENAI_RESPONSES);

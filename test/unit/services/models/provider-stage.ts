@@ -4,7 +4,7 @@ import type { Message } from '../../../../machines/messages.ts';
 import type { ModelDelta, ModelOutcome, ModelRequest } from '../../../../services/models/model-provider.ts';
 import { providerConnections } from '../../../../services/models/provider-fetch.ts';
 import { StreamServer, type StreamAnswer } from '../../../support/stream-server.ts';
-import { OPENAI_CHAT, type Protocol } from './protocols.ts';
+import { OPENAI_CHAT, type Protocol } from '../../../support/provider-protocols.ts';
 
 export const API_KEY = 'sk-test-0123456789';
 

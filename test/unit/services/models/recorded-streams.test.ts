@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ModelOutcome } from '../../../../services/models/model-provider.ts';
 import { gate } from '../../../support/gate.ts';
 import { runsSlowTests } from '../../../support/slow-tests.ts';
-import { ANTHROPIC, OPENAI_CHAT, type Protocol } from './protocols.ts';
+import { ANTHROPIC, OPENAI_CHAT, type Protocol } from '../../../support/provider-protocols.ts';
 import { joined, messageOf, ProviderStage } from './provider-stage.ts';
 
 const FOLDER = path.join(path.resolve(process.env['BRAIN_TEST_DATA'] ?? '../shared/data'), 'provider-streams');

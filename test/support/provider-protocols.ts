@@ -1,11 +1,11 @@
 /** The protocols that providers speak, each with what its provider streams. */
-import { anthropicProvider } from '../../../../services/models/anthropic-provider.ts';
-import type { ProviderSettings } from '../../../../services/models/library-call.ts';
-import type { ModelProvider } from '../../../../services/models/model-provider.ts';
-import { openAiChatProvider } from '../../../../services/models/openai-chat-provider.ts';
-import { openAiResponsesProvider } from '../../../../services/models/openai-responses-provider.ts';
-import { loadAnthropic, loadOpenAi, loadOpenAiCompatible } from '../../../../services/models/provider-library.ts';
-import { chatChunk, eventStream } from '../../../support/stream-server.ts';
+import { anthropicProvider } from '../../services/models/anthropic-provider.ts';
+import type { ProviderSettings } from '../../services/models/library-call.ts';
+import type { ModelProvider } from '../../services/models/model-provider.ts';
+import { openAiChatProvider } from '../../services/models/openai-chat-provider.ts';
+import { openAiResponsesProvider } from '../../services/models/openai-responses-provider.ts';
+import { loadAnthropic, loadOpenAi, loadOpenAiCompatible } from '../../services/models/provider-library.ts';
+import { chatChunk, eventStream } from './stream-server.ts';
 
 export interface Protocol {
   readonly name: string;
