@@ -6,12 +6,14 @@ import type { Command } from '../machines/commands.ts';
 import type { KeyedRequest } from '../machines/records.ts';
 import type { SessionState } from '../machines/replay.ts';
 import type { Journal } from '../storage/journal.ts';
+import { ServiceError } from './errors.ts';
 import { ActorStopped, type Receipt } from './session-actor.ts';
 import { SessionEntry, type EntryServices } from './session-entry.ts';
 
 export class SessionRegistry {
   readonly #services: EntryServices;
   readonly #entries = new Map<string, SessionEntry>();
+  #isClosed = false;
 
   constructor(services: EntryServices) {
     this.#services = services;
@@ -66,14 +68,17 @@ export class SessionRegistry {
     return this.#withEntry(sessionId, (entry) => entry.delete(beforeRemoval));
   }
 
-  /** Resolves when every entry is closed. Nothing may be asked of a session any more. */
+  /** Resolves when every entry is closed. Whoever asks for a session from now on is refused. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     while (this.#entries.size > 0) await Promise.all([...this.#entries.values()].map((entry) => entry.shutDown()));
   }
 
   /** Runs on the session's entry; one that is closing is waited for, and looked up again. */
   async #withEntry<T>(sessionId: string, work: (entry: SessionEntry) => Promise<T>): Promise<T> {
     for (;;) {
+      // Opening a session again for whoever lost it to the close would never come to an end.
+      if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
       const entry = this.#entries.get(sessionId) ?? this.#newEntry(sessionId);
       if (entry.closing !== null) {
         await entry.closing;

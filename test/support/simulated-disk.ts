@@ -122,6 +122,13 @@ export class SimulatedDisk {
     return node instanceof SimulatedFile ? node.contents() : null;
   }
 
+  /** The files under a directory, with their bytes, as they would be left if the power went now and took all that it may. */
+  durableFiles(path: string): ReadonlyMap<string, Uint8Array> {
+    let node: SimulatedNode | undefined = this.#root;
+    for (const name of namesOf(path)) node = node instanceof SimulatedDirectory ? node.durableEntries.get(name) : undefined;
+    return node === undefined ? new Map() : new Map(durableFilesOf(node, path));
+  }
+
   /** Changes a file's bytes behind everybody's back, on the device and in the cache. */
   damage(path: string, change: (bytes: Uint8Array) => Uint8Array): void {
     const node = this.#find(path);
@@ -416,6 +423,11 @@ class SimulatedHandle implements DiskFile {
 
 function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+function* durableFilesOf(node: SimulatedNode, path: string): Generator<readonly [string, Uint8Array]> {
+  if (node instanceof SimulatedFile) yield [path, node.durableContents()];
+  else for (const [name, below] of node.durableEntries) yield* durableFilesOf(below, `${path}/${name}`);
 }
 
 function failure(code: string, path: string): Error {

@@ -31,6 +31,11 @@ export class SimulatedFile {
     return this.#cache.slice(0, this.#size);
   }
 
+  /** What would be left if the power went now and nothing of what is not flushed had reached the device. */
+  durableContents(): Uint8Array {
+    return this.#durable.slice(0, this.#durableSize);
+  }
+
   replace(bytes: Uint8Array): void {
     this.#cache = Uint8Array.from(bytes);
     this.#size = bytes.length;
@@ -140,6 +145,10 @@ export class SimulatedFile {
 export class SimulatedDirectory {
   readonly entries = new Map<string, SimulatedNode>();
   readonly #durable = new Map<string, SimulatedNode>();
+
+  get durableEntries(): ReadonlyMap<string, SimulatedNode> {
+    return this.#durable;
+  }
 
   /** Null takes the name away. */
   change(name: string, node: SimulatedNode | null): void {

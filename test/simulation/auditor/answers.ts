@@ -1,0 +1,176 @@
+/** Checks of what clients are answered: each answer must be on the device, and be what the session's ledger says. */
+import type { PublicEvent } from '../../../machines/projections/public-events.ts';
+import type { Page, SessionView, TurnAnswer, TurnReceipt, DamagedSessionView } from '../../../services/session-service.ts';
+import type { Request } from '../request.ts';
+import type { DurableSessions } from './durable-sessions.ts';
+import type { WrittenRecord } from './journal-bytes.ts';
+import { SessionLedger } from './session-ledger.ts';
+import { expectThat, same } from './violation.ts';
+
+/** How a session stood on the device when something was asked of it. */
+export interface StoodThen {
+  readonly last: number;
+  readonly state: string;
+  readonly turn: number | null;
+  readonly isTurnStopped: boolean;
+}
+
+const STATUS: Readonly<Record<string, string>> = {
+  creating: 'creating',
+  idle: 'idle',
+  suspended: 'idle',
+  'running.working': 'running',
+  'running.cancelling': 'running',
+  interrupted: 'interrupted',
+  failed: 'failed',
+  unusable: 'failed',
+  ending: 'ending',
+  ended: 'ended',
+};
+
+export class AnswerChecks {
+  readonly #sessions: DurableSessions;
+
+  constructor(sessions: DurableSessions) {
+    this.#sessions = sessions;
+  }
+
+  stands(sessionId: string | null): StoodThen | null {
+    const ledger = sessionId === null ? null : this.#sessions.ledger(sessionId);
+    if (ledger === null) return null;
+    return { last: ledger.last, state: ledger.state, turn: ledger.turn?.message ?? null, isTurnStopped: (ledger.turn?.cancel ?? null) !== null };
+  }
+
+  check(request: Request, stood: StoodThen | null, answer: unknown): void {
+    if (request.route === 'create') {
+      this.#created(request, answer as SessionView);
+      return;
+    }
+    if (request.route === 'list') {
+      this.#listed((answer as { readonly sessions: readonly (SessionView | DamagedSessionView)[] }).sessions);
+      return;
+    }
+    const sessionId = request.sessionId ?? '';
+    const what = `the answer to ${nameOf(request)}`;
+    if (request.route === 'delete') {
+      this.#sessions.deleted.add(sessionId);
+      expectThat(!this.#sessions.ids.includes(sessionId), 13, () => `${what} says that it is gone, and the device holds it`);
+      return;
+    }
+    if (this.#sessions.leaving.has(sessionId) || this.#sessions.rotten.has(sessionId)) return;
+    const ledger = this.#sessions.ledger(sessionId);
+    expectThat(ledger !== null, 12, () => `${what} is of a session that the device does not hold`);
+    if (ledger !== null) this.#ofSession(request, { stood, ledger, what, sessionId }, answer);
+  }
+
+  #ofSession(
+    request: Request,
+    { stood, ledger, what, sessionId }: { readonly stood: StoodThen | null; readonly ledger: SessionLedger; readonly what: string; readonly sessionId: string },
+    answer: unknown,
+  ): void {
+    switch (request.route) {
+      case 'submit':
+        this.#started(request, ledger, (answer as TurnReceipt).sequence, what);
+        return;
+      case 'send': {
+        const { sequence, outcome, last_sequence } = answer as TurnAnswer;
+        this.#sessions.shown(sessionId, last_sequence, what);
+        this.#started(request, ledger, sequence, what);
+        const last = ledger.records[last_sequence - 1];
+        expectThat(last?.type === `turn_${outcome}`, 12, () => `${what} says ${outcome}, and record ${last_sequence} is ${String(last?.type)}`);
+        return;
+      }
+      case 'cancel': {
+        const isStillThere = stood?.turn !== null && stood !== null && !stood.isTurnStopped && ledger.turn?.message === stood.turn;
+        expectThat(!isStillThere || ledger.turn?.cancel !== null, 13, () => `${what} came, and the turn of ${String(stood?.turn)} runs on`);
+        return;
+      }
+      case 'end':
+        this.#sessions.shown(sessionId, ledger.records.findIndex(({ type }) => type === 'session_ended') + 1, what);
+        expectThat(ledger.state === 'ended', 13, () => `${what} came, and the session is ${ledger.state}`);
+        return;
+      case 'resume': {
+        const wasHeld = stood?.state === 'interrupted' || stood?.state === 'failed';
+        const isResumed = ledger.records.slice(stood?.last ?? 0).some(({ type }) => type === 'session_resumed');
+        expectThat(!wasHeld || request.isRepeat || isResumed, 13, () => `${what} came, and the session was not resumed`);
+        return;
+      }
+      case 'change_metadata': {
+        const [name = '', value = ''] = request.body.split('=');
+        const isThere = ledger.records.some((record) => (record.data['metadata'] as Record<string, string> | undefined)?.[name] === value);
+        expectThat(isThere, 12, () => `${what} came, and the device holds no such change`);
+        return;
+      }
+      case 'get':
+        this.#viewed(answer as SessionView, what);
+        return;
+      case 'transcript': {
+        const { messages, through_sequence } = answer as { readonly messages: readonly unknown[]; readonly through_sequence: number };
+        this.#sessions.shown(sessionId, through_sequence, what);
+        expectThat(same(messages, ledgerAt(ledger, through_sequence).transcript), 6, () => `${what} is not the transcript at ${through_sequence}`);
+        return;
+      }
+      case 'events':
+        this.#page(sessionId, ledger, answer as Page<PublicEvent>, SessionLedger.publicOf, what);
+        return;
+      case 'journal':
+        this.#page(sessionId, ledger, answer as unknown as Page<PublicEvent>, (record) => record, what);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #created(request: Request, view: SessionView): void {
+    if (this.#sessions.leaving.has(view.session_id) || this.#sessions.rotten.has(view.session_id)) return;
+    const what = `the answer to ${nameOf(request)}`;
+    this.#sessions.shown(view.session_id, view.last_sequence, what);
+    expectThat(this.#sessions.ledger(view.session_id)?.created['system'] === view.system, 12, () => `${what} is another session's`);
+  }
+
+  #listed(listed: readonly (SessionView | DamagedSessionView)[]): void {
+    const ids = listed.map(({ session_id }) => session_id);
+    expectThat(same(ids, [...ids].sort()), 8, () => 'a list is not in the order of ids');
+    for (const session of listed) {
+      if (!('damaged' in session)) this.#viewed(session, 'a list');
+      else expectThat(this.#sessions.rotten.has(session.session_id), 11, () => `a list calls ${session.session_id} damaged, and nothing was damaged in it`);
+    }
+  }
+
+  #viewed(view: SessionView, what: string): void {
+    const { session_id, last_sequence, status } = view;
+    if (this.#sessions.leaving.has(session_id) || this.#sessions.rotten.has(session_id)) return;
+    this.#sessions.shown(session_id, last_sequence, what);
+    const ledger = this.#sessions.ledger(session_id);
+    if (ledger === null) return;
+    const then = ledgerAt(ledger, last_sequence);
+    expectThat(status === STATUS[then.state], 6, () => `${what} says ${status} at ${last_sequence}, where the session is ${then.state}`);
+    expectThat(same(view.metadata, then.metadata), 6, () => `${what} has other metadata than record ${last_sequence} left`);
+    expectThat(same(view.model, then.created['model']), 15, () => `${what} has another model than the creation`);
+  }
+
+  #started(request: Request, ledger: SessionLedger, sequence: number, what: string): void {
+    this.#sessions.shown(request.sessionId ?? '', sequence, what);
+    const record = ledger.records[sequence - 1];
+    const message = ledger.records[((record?.data['message_sequence'] as number | undefined) ?? 0) - 1];
+    const isIt = record?.type === 'turn_started' && message?.type === 'message_queued' && message.data['input'] === request.body;
+    expectThat(isIt, 10, () => `${what} names record ${sequence}, which starts no turn for ${request.body}`);
+  }
+
+  #page<T>(sessionId: string, ledger: SessionLedger, page: Page<T>, project: (record: WrittenRecord) => unknown, what: string): void {
+    this.#sessions.shown(sessionId, page.next_cursor, what);
+    const expected = ledger.records.slice(0, page.next_cursor).map(project).filter((item) => item !== null);
+    expectThat(same(page.items, expected), 8, () => `${what} is not what the records up to ${page.next_cursor} are`);
+  }
+}
+
+export function nameOf({ number, route, label, key }: Request): string {
+  return `#${number} ${route} ${label}${key === null ? '' : ` with key ${key}`}`;
+}
+
+function ledgerAt(ledger: SessionLedger, sequence: number): SessionLedger {
+  if (sequence === ledger.last) return ledger;
+  const then = new SessionLedger();
+  for (const record of ledger.records.slice(0, sequence)) then.enter(record);
+  return then;
+}

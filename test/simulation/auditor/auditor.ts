@@ -1,0 +1,263 @@
+/**
+ * The auditor: told of everything that leaves Brain, at the instant at which it does, it compares that with what the device
+ * holds then. It shares nothing with what it checks but the types of what it is handed.
+ */
+import type { JsonValue, Message } from '../../../machines/messages.ts';
+import type { PublicEvent } from '../../../machines/projections/public-events.ts';
+import type { LoopModelAnswer, LoopToolAnswer, Refused, TurnInput } from '../../../services/loops/agent-loop.ts';
+import type { ModelRequest } from '../../../services/models/model-provider.ts';
+import type { ToolContext } from '../../../services/tools/tool.ts';
+import type { Coverage } from '../coverage.ts';
+import type { DiskPort } from '../disk-port.ts';
+import type { EffectWatcher } from '../effects-port.ts';
+import type { Request } from '../request.ts';
+import type { LoopWatcher } from '../test-loop.ts';
+import { AnswerChecks, nameOf, type StoodThen } from './answers.ts';
+import { DurableSessions } from './durable-sessions.ts';
+import { Excuses } from './excuses.ts';
+import { SessionLedger } from './session-ledger.ts';
+import { expectThat, same, Violation } from './violation.ts';
+
+/** What a process found of a session when it started. */
+interface Found {
+  readonly last: number;
+  readonly open: ReadonlyMap<number, string>;
+}
+
+export class Auditor implements EffectWatcher, LoopWatcher {
+  readonly sessions: DurableSessions;
+  readonly excuses: Excuses;
+  /** The first thing found broken; everything after it may follow from it. */
+  violation: Violation | null = null;
+  readonly #answers: AnswerChecks;
+  readonly #coverage: Coverage;
+  readonly #asked = new Map<number, StoodThen | null>();
+  readonly #dispatched = new Set<string>();
+  readonly #firstAnswers = new Map<string, unknown>();
+  #found = new Map<string, Found>();
+
+  constructor(port: DiskPort, coverage: Coverage) {
+    this.#coverage = coverage;
+    this.sessions = new DurableSessions(port, (before, type, after) => coverage.transition(before, type, after));
+    this.excuses = new Excuses(this.sessions);
+    this.#answers = new AnswerChecks(this.sessions);
+  }
+
+  /** Looks at the whole disk. */
+  look(): void {
+    this.#check(() => this.sessions.refresh());
+  }
+
+  /** A process has died, or is over: what is on the disk now is what the next one finds. */
+  died(how: string): void {
+    this.#check(() => {
+      this.#found = new Map();
+      this.sessions.refresh();
+      for (const sessionId of this.sessions.visibleIds()) {
+        if (this.sessions.rotten.has(sessionId)) continue;
+        const { ledger } = this.sessions.visible(sessionId);
+        this.#found.set(sessionId, { last: ledger.last, open: new Map(ledger.open) });
+        this.#coverage.death(how, ledger.state, new Set(ledger.open.values()));
+      }
+    });
+    this.excuses.died();
+  }
+
+  asked(request: Request): void {
+    this.#check(() => {
+      this.#asked.set(request.number, this.#answers.stands(request.sessionId));
+      if (request.route === 'delete' && request.sessionId !== null) this.sessions.leaving.add(request.sessionId);
+      this.excuses.asked(request);
+    });
+  }
+
+  answered(request: Request, answer: unknown): void {
+    this.#check(() => {
+      this.#answers.check(request, this.#asked.get(request.number) ?? null, answer);
+      this.excuses.answered(request);
+      const rottenIn = this.sessions.rotten.get(request.sessionId ?? '') ?? Infinity;
+      expectThat(request.process <= rottenIn, 1, () => `${nameOf(request)} is answered from a journal that was damaged`);
+      if (request.sessionId !== null) this.#expectSettled(request.sessionId, nameOf(request));
+      this.#expectFirstAnswer(request, answer);
+    });
+  }
+
+  refused(request: Request, code: string): void {
+    this.#check(() => this.excuses.check(request, code));
+  }
+
+  modelCalled(request: ModelRequest): void {
+    this.#check(() => {
+      const found = this.sessions.byLabel(request.system);
+      expectThat(found !== null, 2, () => `a model is called for ${String(request.system)}, which the device does not hold`);
+      if (found === null) return;
+      const [sessionId, ledger] = found;
+      if (this.sessions.rotten.has(sessionId)) return;
+      const open = [...ledger.open].filter(([, kind]) => kind === 'model_call').map(([sequence]) => sequence);
+      const free = open.filter((sequence) => !this.#dispatched.has(`${sessionId} ${sequence}`));
+      expectThat(open.length > 0, 2, () => `a model is called for ${String(request.system)}, and no start of it is on the device`);
+      const [sequence] = free;
+      expectThat(sequence !== undefined, 3, () => `a model is called again for record ${String(open[0])} of ${String(request.system)}`);
+      if (sequence === undefined) return;
+      this.#dispatched.add(`${sessionId} ${sequence}`);
+      const started = ledger.records[sequence - 1];
+      const isAsRecorded = started !== undefined && same(request.messages, ledger.requestOf(started));
+      expectThat(isAsRecorded, 6, () => `the request of record ${sequence} is not what the records say`);
+      expectThat(same(request.model, ledger.created['model']), 15, () => `a model is called at ${String(request.model.base_url)}, and the creation says otherwise`);
+    });
+  }
+
+  toolCalled(tool: string, input: JsonValue, { session_id, sequence }: ToolContext): void {
+    this.#check(() => {
+      if (this.sessions.rotten.has(session_id)) return;
+      const ledger = this.sessions.ledger(session_id);
+      const started = ledger?.records[sequence - 1];
+      expectThat(started?.type === 'tool_call_started', 2, () => `${tool} is called for record ${sequence}, and the device holds no such start`);
+      const name = `${session_id} ${sequence}`;
+      expectThat(!this.#dispatched.has(name), 3, () => `${tool} is called again for record ${sequence}`);
+      this.#dispatched.add(name);
+      const names = ((ledger?.created['tools'] ?? []) as readonly { readonly name: string }[]).map((one) => one.name);
+      expectThat(started?.data['tool'] === tool && names.includes(tool), 15, () => `${tool} is called, and record ${sequence} names ${String(started?.data['tool'])}`);
+      const text = started?.data['input_text'] as string;
+      expectThat(same(input, text === '' ? {} : JSON.parse(text)), 15, () => `${tool} is called with other arguments than record ${sequence} has`);
+    });
+  }
+
+  turnBegan(input: TurnInput): void {
+    const { session_id, message_sequence, transcript, message, checkpoint_sequence } = input;
+    this.#ofLoop(session_id, (ledger) => {
+      this.sessions.shown(session_id, message_sequence, 'a loop that begins');
+      expectThat(same(message, ledger.messageOf(message_sequence)), 6, () => `a loop is given another message than record ${message_sequence}`);
+      const isGoneBack = ledger.dropped.size > 0 ? 14 : 6;
+      expectThat(same(transcript, ledger.transcript), isGoneBack, () => `the loop of ${message_sequence} is given a transcript that the records do not make`);
+      expectThat(checkpoint_sequence === ledger.checkpoint, 6, () => `the loop of ${message_sequence} is given checkpoint ${checkpoint_sequence}, not ${ledger.checkpoint}`);
+    });
+  }
+
+  heardModel(sessionId: string, answer: LoopModelAnswer): void {
+    if (answer.outcome !== 'ended') return;
+    this.#ofLoop(sessionId, (ledger) => {
+      this.sessions.shown(sessionId, answer.sequence, "a model's answer");
+      const record = ledger.records[answer.sequence - 1];
+      expectThat(record?.type === 'model_call_ended' && same(record.data['message'], answer.message), 12, () => `a loop hears an answer that record ${answer.sequence} is not`);
+    });
+  }
+
+  heardTools(sessionId: string, answers: readonly LoopToolAnswer[]): void {
+    this.#ofLoop(sessionId, (ledger) => {
+      for (const { sequence, outcome, output } of answers) {
+        if (sequence === null) continue;
+        const record = ledger.records.find(({ type, data }) => type === 'tool_call_ended' && data['started_sequence'] === sequence);
+        expectThat(record !== undefined, 12, () => `a loop hears how tool call ${sequence} ended, and no end of it is on the device`);
+        expectThat(same([record?.data['outcome'], record?.data['output']], [outcome, output]), 12, () => `a loop hears that tool call ${sequence} ended ${outcome}, and its record says otherwise`);
+      }
+    });
+  }
+
+  heardEvents(sessionId: string, after: number, events: readonly PublicEvent[]): void {
+    this.#ofLoop(sessionId, (ledger) => {
+      const dropped = events.find(({ sequence }) => ledger.dropped.has(sequence));
+      expectThat(dropped === undefined, 14, () => `a loop is shown event ${String(dropped?.sequence)}, which a resume went back behind`);
+      this.sessions.shown(sessionId, events.at(-1)?.sequence ?? 0, "a loop's events");
+      const counting = ledger.records.slice(after).filter(({ sequence }) => !ledger.dropped.has(sequence));
+      const expected = counting.flatMap((record) => SessionLedger.publicOf(record) ?? []).slice(0, events.length);
+      expectThat(same(events, expected), 8, () => `a loop's events after ${after} are not those of the records`);
+    });
+  }
+
+  heardValue(sessionId: string, key: string, answer: { readonly found: boolean; readonly value?: JsonValue }): void {
+    this.#ofLoop(sessionId, (ledger) => {
+      const expected = ledger.values.has(key) ? { found: true, value: ledger.values.get(key) } : { found: false };
+      expectThat(same(answer, expected), ledger.dropped.size > 0 ? 14 : 6, () => `a loop reads ${key} as ${JSON.stringify(answer)}, and the records say ${JSON.stringify(expected)}`);
+    });
+  }
+
+  heardEmitted(sessionId: string, answer: { readonly sequence: number } | Refused): void {
+    if (!('sequence' in answer)) return;
+    this.#ofLoop(sessionId, () => this.sessions.shown(sessionId, answer.sequence, 'an emit'));
+  }
+
+  saved(sessionId: string, what: { readonly transcript: readonly Message[] } | { readonly key: string; readonly value: JsonValue | undefined }): void {
+    this.#ofLoop(sessionId, (ledger) => {
+      if ('transcript' in what) expectThat(same(what.transcript, ledger.transcript), 12, () => 'a loop is told that its transcript is saved, and it is not on the device');
+      else expectThat(same(ledger.values.get(what.key), what.value), 12, () => `a loop is told that ${what.key} is saved, and it is not on the device`);
+    });
+  }
+
+  /** A follower was shown an event; `cursor`: of the last before it. */
+  followed(sessionId: string, cursor: number, event: PublicEvent): void {
+    this.#check(() => {
+      if (this.sessions.leaving.has(sessionId) || this.sessions.rotten.has(sessionId)) return;
+      this.sessions.shown(sessionId, event.sequence, 'a stream');
+      const expected = this.sessions.ledger(sessionId)?.nextPublic(cursor) ?? null;
+      expectThat(same(event, expected), 8, () => `a stream shows ${event.sequence} ${event.type} after ${cursor}, and the next is ${JSON.stringify(expected)}`);
+      this.#expectSettled(sessionId, 'a stream', event.sequence);
+    });
+  }
+
+  /** A stream ended of itself. */
+  followingEnded(sessionId: string, cursor: number, ended: { readonly isDraining: boolean; readonly code: string | null }): void {
+    this.#check(() => {
+      if (this.sessions.leaving.has(sessionId) || this.sessions.rotten.has(sessionId)) return;
+      const ledger = this.sessions.ledger(sessionId);
+      if (ended.code !== null) {
+        this.excuses.checkStream(sessionId, ended.code);
+        return;
+      }
+      const missed = ledger?.nextPublic(cursor) ?? null;
+      const isOver = ledger?.state === 'ended' || ended.isDraining;
+      expectThat(missed === null && isOver, 8, () => `a stream ends after ${cursor}, in ${String(ledger?.state)}, and ${JSON.stringify(missed)} is to come`);
+    });
+  }
+
+  /** Checks of the world's own. */
+  expect(holds: boolean, invariant: number, reason: () => string): void {
+    this.#check(() => expectThat(holds, invariant, reason));
+  }
+
+  /** What was open when this process started is closed before anything is told of the session, and says so. */
+  #expectSettled(sessionId: string, what: string, through = Infinity): void {
+    const found = this.#found.get(sessionId);
+    const ledger = this.sessions.ledger(sessionId);
+    const isExempt = this.sessions.leaving.has(sessionId) || this.sessions.rotten.has(sessionId);
+    if (found === undefined || ledger === null || isExempt || through <= found.last) return;
+    const turn = ledger.turn;
+    expectThat(turn === null || turn.started > found.last, 7, () => `${what} finds a turn running that an earlier process started`);
+    for (const [sequence, kind] of found.open) {
+      const outcome = ledger.outcomes.get(sequence) ?? 'nothing';
+      const isTold = kind === 'activation' ? outcome === 'failed' : outcome === 'unknown';
+      expectThat(isTold, 5, () => `${what} finds that the ${kind} ${sequence}, open at a death, ended ${outcome}`);
+    }
+    this.#found.delete(sessionId);
+  }
+
+  #expectFirstAnswer(request: Request, answer: unknown): void {
+    const { key, route, sessionId } = request;
+    if (key === null || (route !== 'send' && route !== 'submit' && route !== 'create')) return;
+    const said = answer as { readonly session_id: string; readonly sequence?: number; readonly outcome?: string };
+    const essence = { session_id: said.session_id, sequence: said.sequence, outcome: said.outcome };
+    const name = `${route} ${sessionId ?? ''} ${key}`;
+    const first = this.#firstAnswers.get(name);
+    if (first === undefined) this.#firstAnswers.set(name, essence);
+    else expectThat(same(first, essence), 9, () => `${nameOf(request)} is answered ${JSON.stringify(essence)}, and was ${JSON.stringify(first)} before`);
+  }
+
+  #ofLoop(sessionId: string, check: (ledger: SessionLedger) => void): void {
+    this.#check(() => {
+      const ledger = this.sessions.ledger(sessionId);
+      if (ledger === null || this.sessions.rotten.has(sessionId)) return;
+      check(ledger);
+      this.#expectSettled(sessionId, 'a loop');
+    });
+  }
+
+  #check(check: () => void): void {
+    if (this.violation !== null) return;
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.violation = error;
+    }
+  }
+}

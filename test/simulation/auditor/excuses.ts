@@ -1,0 +1,95 @@
+/** Which errors a client may be answered with: each needs a cause in what was done to the world, or to the session. */
+import type { Request } from '../request.ts';
+import { nameOf } from './answers.ts';
+import type { DurableSessions } from './durable-sessions.ts';
+import { expectThat } from './violation.ts';
+
+/** What depends on how the session stood at an instant between question and answer. */
+const REFUSALS = new Set(['session_busy', 'session_ending', 'session_ended', 'must_resume', 'not_resumable', 'must_end', 'invalid_cursor']);
+
+export class Excuses {
+  readonly #sessions: DurableSessions;
+  /** Parts of paths on which calls failed; null: any may have. */
+  readonly #failed: string[] = [];
+  readonly #bodies = new Map<string, Set<string>>();
+  readonly #acknowledged = new Set<string>();
+  #hasDied = false;
+  isDraining = false;
+  /** No fault is injected any more: whatever is asked for from now on has no excuse to fail. */
+  isHealed = false;
+  readonly #askedWhenHealed = new Set<number>();
+
+  constructor(sessions: DurableSessions) {
+    this.#sessions = sessions;
+  }
+
+  died(): void {
+    this.#hasDied = true;
+    this.isDraining = false;
+  }
+
+  /** A call on this path was made to fail, or was taken half. */
+  failed(path: string): void {
+    const sessionId = /sessions\/([0-9a-f]{32})/.exec(path)?.[1];
+    this.#failed.push(sessionId ?? '');
+  }
+
+  asked(request: Request): void {
+    const bodies = this.#bodies.get(scopeOf(request)) ?? new Set();
+    this.#bodies.set(scopeOf(request), bodies.add(request.body));
+    if (this.isHealed) this.#askedWhenHealed.add(request.number);
+  }
+
+  answered({ route, sessionId }: Request): void {
+    if (route === 'delete' && sessionId !== null) this.#acknowledged.add(sessionId);
+  }
+
+  check(request: Request, code: string): void {
+    const { sessionId, route } = request;
+    if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
+    if (REFUSALS.has(code)) {
+      const state = this.#sessions.ledger(sessionId ?? '')?.state ?? 'none';
+      const isWrong = (code === 'session_ended' && state === 'idle') || (code === 'must_end' && state === 'ended');
+      expectThat(!isWrong, 7, () => `${nameOf(request)} is refused with ${code}, and the session is ${state}`);
+      return;
+    }
+    expectThat(this.#isExcused(request, code), 11, () => `${nameOf(request)} is refused with ${code}, and nothing was done that explains it`);
+  }
+
+  checkStream(sessionId: string, code: string): void {
+    const isExcused = (code === 'journal_unavailable' || code === 'disk_full') && this.#hasFailedOn(sessionId);
+    expectThat(isExcused || code === 'draining', 11, () => `a stream ends with ${code}, and nothing was done that explains it`);
+  }
+
+  #isExcused(request: Request, code: string): boolean {
+    const { sessionId, key } = request;
+    switch (code) {
+      case 'journal_corrupt':
+        return sessionId === null ? this.#sessions.rotten.size > 0 : this.#sessions.rotten.has(sessionId);
+      case 'journal_unavailable':
+      case 'disk_full':
+        return (this.#hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
+      case 'not_found':
+        return sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
+      case 'draining':
+        return this.isDraining;
+      case 'idempotency_mismatch':
+        return key !== null && (this.#bodies.get(scopeOf(request))?.size ?? 0) > 1;
+      case 'idempotency_in_progress':
+        return key !== null && request.isRepeat;
+      case 'idempotency_ambiguous':
+        return key !== null && request.isRepeat && (this.#hasDied || this.#failed.length > 0);
+      default:
+        return false;
+    }
+  }
+
+  /** On the session's own files, or on what all share. A list and a create touch everything. */
+  #hasFailedOn(sessionId: string | null): boolean {
+    return sessionId === null ? this.#failed.length > 0 : this.#failed.some((one) => one === '' || one === sessionId);
+  }
+}
+
+function scopeOf({ route, sessionId, key }: Request): string {
+  return `${route} ${sessionId ?? ''} ${key ?? ''}`;
+}
