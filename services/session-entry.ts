@@ -109,26 +109,27 @@ export class SessionEntry {
    * Whoever comes meanwhile waits for the outcome.
    */
   async delete(beforeRemoval: (journal: Journal) => Promise<void>): Promise<Receipt> {
-    const { store, catalog, feed } = this.#services;
-    let removed: Promise<void> | null = null;
-    const receipt = await this.#use(async () => {
+    const { receipt, removed } = await this.#use(async () => {
       const asked = await (await this.#activate()).submit({ kind: 'delete' });
-      if (asked.kind !== 'committed') return asked;
       // Begun while the entry is in use: it could be released before otherwise, and the next one would know nothing.
-      removed = this.#close(async (journal) => {
-        if (journal !== null) await beforeRemoval(journal);
-        await journal?.release();
-        await store.remove(this.sessionId);
-        catalog.remove(this.sessionId);
-        feed.gone(this.sessionId);
-      });
-      return asked;
+      return { receipt: asked, removed: asked.kind === 'committed' ? this.#remove(beforeRemoval) : null };
     });
     await removed;
-    if (removed !== null && catalog.has(this.sessionId)) {
+    if (removed !== null && this.#services.catalog.has(this.sessionId)) {
       throw new StorageError('journal_unavailable', `session ${this.sessionId} could not be removed`);
     }
     return receipt;
+  }
+
+  #remove(beforeRemoval: (journal: Journal) => Promise<void>): Promise<void> {
+    const { store, catalog, feed } = this.#services;
+    return this.#close(async (journal) => {
+      if (journal !== null) await beforeRemoval(journal);
+      await journal?.release();
+      await store.remove(this.sessionId);
+      catalog.remove(this.sessionId);
+      feed.gone(this.sessionId);
+    });
   }
 
   /** Gives the session's files up, for the end of this process. A turn that still runs is told, and not waited for. */
@@ -166,13 +167,21 @@ export class SessionEntry {
     const unused = new Promise<void>((resolve) => {
       this.#whenUnused = resolve;
     });
-    const closed = unused
-      .then(async () => work((await this.#opened?.catch(() => null))?.journal ?? null))
-      .finally(this.#onClosed);
+    const closed = unused.then(() => this.#finish(work)).finally(this.#onClosed);
     this.#closing = closed.catch(() => undefined);
     this.#dropActor();
     if (this.#uses === 0) this.#whenUnused?.();
     return closed;
+  }
+
+  /** Whatever becomes of `work`, the journal is given up: nobody could open the session again otherwise. */
+  async #finish(work: (journal: Journal | null) => Promise<void>): Promise<void> {
+    const journal = (await this.#opened?.catch(() => null))?.journal ?? null;
+    try {
+      await work(journal);
+    } finally {
+      await journal?.release();
+    }
   }
 
   /** Nobody waits for this outcome: the files are given up, whatever closing them says. */
