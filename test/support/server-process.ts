@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BrainApi } from './brain-api.ts';
 
-const START_COMMAND = path.resolve(import.meta.dirname, '../../dist/cli/start.js');
+export const START_COMMAND = path.resolve(import.meta.dirname, '../../dist/cli/start.js');
 const START_MS_MAX = 60_000;
 
 export interface ServerOptions {
@@ -85,9 +85,18 @@ export class ServerProcess {
 
   /** SIGTERM; answers the exit code. */
   async stop(): Promise<number | null> {
-    const { child, exited } = this.#current();
-    child.kill('SIGTERM');
-    const code = await exited;
+    this.signal('SIGTERM');
+    return this.exited();
+  }
+
+  /** Sends a signal, to a process that may be gone already, and waits for nothing. */
+  signal(signal: NodeJS.Signals): void {
+    this.#current().child.kill(signal);
+  }
+
+  /** Resolves when the process has ended by itself: its exit code, or null where a signal ended it. */
+  async exited(): Promise<number | null> {
+    const code = await this.#current().exited;
     this.#running = null;
     return code;
   }
