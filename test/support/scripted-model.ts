@@ -26,7 +26,7 @@ export class ScriptedModel implements ModelRegistry {
     this.script = script;
   }
 
-  resolve({ provider, name }: { readonly provider: string; readonly name: string }): ResolvedModel {
+  resolve({ provider, name }: { readonly provider: string; readonly name: string }): ResolvedModel | null {
     return { provider, name, protocol: 'scripted' };
   }
 

@@ -1,0 +1,69 @@
+/** The HTTP layer on a real loopback socket, over the services as the server composes them, on a simulated disk and clock. */
+import { createHttpApp, type HttpApp } from '../../http/server.ts';
+import { systemClock } from '../../services/system.ts';
+import { LivingBrain, type LivingBrainOptions } from './living-brain.ts';
+
+export interface LivingServerOptions extends LivingBrainOptions {
+  readonly apiKey?: string;
+}
+
+export interface Sent {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class LivingServer {
+  readonly living: LivingBrain;
+  readonly port: number;
+  readonly #app: HttpApp;
+
+  private constructor(living: LivingBrain, app: HttpApp, port: number) {
+    this.living = living;
+    this.#app = app;
+    this.port = port;
+  }
+
+  static async open({ apiKey, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
+    return LivingServer.over(await LivingBrain.start(options), apiKey);
+  }
+
+  /** Another server over services that run already: those of a process that was started again. */
+  static async over(living: LivingBrain, apiKey?: string): Promise<LivingServer> {
+    const app = createHttpApp({
+      sessions: living.brain.sessions,
+      credentials: living.brain.credentials,
+      // The sockets are real, and so are the bounds on them.
+      clock: systemClock,
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+      options: { apiKey, bodyBytesMax: 1024 * 1024 },
+      isDraining: () => living.brain.isDraining,
+    });
+    const { port } = await app.listen({ host: '127.0.0.1', port: 0 });
+    return new LivingServer(living, app, port);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** A body that is text is sent as it is, and everything else as its JSON. */
+  send(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    return fetch(`${this.url}${path}`, {
+      method,
+      headers: { ...type, ...headers },
+      ...(text === undefined ? {} : { body: text }),
+    });
+  }
+
+  async create(body: unknown = {}): Promise<string> {
+    const response = await this.send('POST', '/v1/sessions', { body });
+    if (response.status !== 201) throw new Error(`a create was answered with ${response.status}: ${await response.text()}`);
+    return ((await response.json()) as { readonly session_id: string }).session_id;
+  }
+
+  async close(): Promise<void> {
+    await this.#app.close({ withinMs: 0 });
+  }
+}
