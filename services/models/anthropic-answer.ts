@@ -4,8 +4,8 @@
  * A block or a piece that is not known is of the message all the same, and passing over it would make the message another
  * one.
  */
-import { plainText } from '../../machines/plain-data.ts';
 import type { Block } from '../../machines/messages.ts';
+import { plainText } from '../../machines/plain-data.ts';
 import type { FinishReason } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
 import {

@@ -21,8 +21,8 @@ import {
   type ToolUseBlock,
 } from '../../machines/messages.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
-import { acceptedToolName, mediaOf, misplaced, NO_WORDS, UnsupportedContent } from './request-content.ts';
 import { fieldsOf } from './provider-fields.ts';
+import { acceptedToolName, mediaOf, misplaced, NO_WORDS, UnsupportedContent } from './request-content.ts';
 import { withUniqueCallIds } from './tool-call-ids.ts';
 
 /** Each block is the text of its JSON. */

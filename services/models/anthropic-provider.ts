@@ -1,6 +1,6 @@
 /** Anthropic Messages, streamed: `{base_url}/messages`. */
-import { anthropicMessages, toolNamesIn } from './anthropic-prompt.ts';
 import { AnthropicAnswer } from './anthropic-answer.ts';
+import { anthropicMessages, toolNamesIn } from './anthropic-prompt.ts';
 import { libraryProvider, type LibraryClient, type ProviderSettings } from './library-call.ts';
 import type { ModelProvider, ModelRequest } from './model-provider.ts';
 import type { LoadAnthropic, ProviderCallOptions } from './provider-library.ts';

@@ -3,8 +3,8 @@
  * it; the pieces before are for whoever watches, and count only where that event leaves out what they made.
  * An item that is not known is of the message all the same, and passing over it would make the message another one.
  */
-import { plainData, plainText } from '../../machines/plain-data.ts';
 import type { Block, JsonValue, ReasoningBlock, TextBlock, ToolUseBlock } from '../../machines/messages.ts';
+import { plainData, plainText } from '../../machines/plain-data.ts';
 import type { FinishReason, Usage } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
 import type { StreamedAnswer } from './library-call.ts';

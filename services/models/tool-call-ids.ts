@@ -4,6 +4,9 @@
  */
 import type { Block, Message } from '../../machines/messages.ts';
 
+// The least of the protocols' own bounds.
+export const ID_CHARACTERS_MAX = 64;
+
 /** `accepted` makes an id one that the protocol takes, and leaves it as it is where it is one already. */
 export function withUniqueCallIds(messages: readonly Message[], accepted: (id: string) => string): readonly Message[] {
   const taken = new Set<string>();
@@ -31,6 +34,3 @@ function freeIdLike(id: string, taken: ReadonlySet<string>): string {
     if (!taken.has(next)) return next;
   }
 }
-
-// The least of the protocols' own bounds.
-export const ID_CHARACTERS_MAX = 64;
