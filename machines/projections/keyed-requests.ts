@@ -11,8 +11,8 @@ import type { KeyedRequest, Sequence, SessionRecord } from '../records.ts';
 const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** The routes of which the answer comes later than the record that they cause. */
-export const ROUTE_SEND = 'send';
-export const ROUTE_END = 'end';
+const ROUTE_SEND = 'send';
+const ROUTE_END = 'end';
 
 export interface FirstRequest {
   /** The first record that the request caused. */
