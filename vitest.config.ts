@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { variantPlugin } from './test/simulation/variant-plugin.ts';
 
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000 };
 
@@ -6,8 +7,16 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { ...timeouts, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**'] },
+        test: { ...timeouts, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/simulation/**'] },
       },
+      {
+        plugins: [variantPlugin()],
+        test: { ...timeouts, name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 180_000 },
+      },
+      // `npm run simulate` is no test of every day.
+      ...(process.env['BRAIN_SIMULATE_SEED'] === undefined
+        ? []
+        : [{ plugins: [variantPlugin()], test: { name: 'simulate', include: ['test/simulation/long-run.ts'] } }]),
       {
         // These start the built server: it is built once, and only when one of them runs.
         test: {

@@ -57,7 +57,7 @@ export class Excuses {
   }
 
   checkStream(sessionId: string, code: string): void {
-    const isExcused = (code === 'journal_unavailable' || code === 'disk_full') && this.#hasFailedOn(sessionId);
+    const isExcused = (code === 'journal_unavailable' || code === 'disk_full') && this.hasFailedOn(sessionId);
     expectThat(isExcused || code === 'draining', 11, () => `a stream ends with ${code}, and nothing was done that explains it`);
   }
 
@@ -68,7 +68,7 @@ export class Excuses {
         return sessionId === null ? this.#sessions.rotten.size > 0 : this.#sessions.rotten.has(sessionId);
       case 'journal_unavailable':
       case 'disk_full':
-        return (this.#hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
+        return (this.hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
       case 'not_found':
         return sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
       case 'draining':
@@ -85,7 +85,7 @@ export class Excuses {
   }
 
   /** On the session's own files, or on what all share. A list and a create touch everything. */
-  #hasFailedOn(sessionId: string | null): boolean {
+  hasFailedOn(sessionId: string | null): boolean {
     return sessionId === null ? this.#failed.length > 0 : this.#failed.some((one) => one === '' || one === sessionId);
   }
 }
