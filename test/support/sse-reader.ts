@@ -68,12 +68,12 @@ export class SseReader {
     return this.frames.filter(({ id }) => id !== undefined).map(({ data }): unknown => JSON.parse(data));
   }
 
-  async next(isWanted: (frame: Frame) => boolean, wanted: string): Promise<Frame> {
-    return this.#frames.first(isWanted, wanted);
+  async next(isWanted: (frame: Frame) => boolean, wanted: string, waitMs?: number): Promise<Frame> {
+    return this.#frames.first(isWanted, wanted, waitMs);
   }
 
-  async nextOf(event: string): Promise<Frame> {
-    return this.next((frame) => frame.event === event, event);
+  async nextOf(event: string, waitMs?: number): Promise<Frame> {
+    return this.next((frame) => frame.event === event, event, waitMs);
   }
 
   resume(): void {
