@@ -78,10 +78,10 @@ export class Claims {
       await this.#append(tenant, { kind: 'claimed', name, body, session_id });
       return null;
     } catch (error) {
-      claims.byName.delete(name);
+      // A failed append has written nothing, as the port has it, and nothing was carried out. All other claims stand.
+      if (first === undefined) claims.byName.delete(name);
+      else claims.byName.set(name, first);
       claims.underWay.delete(name);
-      // Whether the entry is there is unknown, and nothing was carried out for it: what is on the disk says which.
-      this.#tenants.delete(tenant);
       throw error;
     }
   }
@@ -90,17 +90,24 @@ export class Claims {
   async answered(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
     const name = nameOf(call, scope);
     const claims = await this.#tenant(tenant);
-    claims.underWay.delete(name);
-    await this.#answer(tenant, claims, name);
+    try {
+      await this.#answer(tenant, claims, name);
+    } finally {
+      claims.underWay.delete(name);
+    }
   }
 
   /** The request was refused, or never took effect: its key is free again. */
   async withdraw(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
     const name = nameOf(call, scope);
     const claims = await this.#tenant(tenant);
-    claims.underWay.delete(name);
-    await this.#append(tenant, { kind: 'withdrawn', name });
-    claims.byName.delete(name);
+    try {
+      await this.#append(tenant, { kind: 'withdrawn', name });
+      claims.byName.delete(name);
+    } finally {
+      // Not before: whoever comes meanwhile would find a claim that nobody is at work on, and take it for an ambiguous one.
+      claims.underWay.delete(name);
+    }
   }
 
   /** What became of the request is unknown: its key is not free, and nobody is at work on it. */
