@@ -56,7 +56,8 @@ function keyOf(context: Context): string | null {
 
 function decodeUtf8(bytes: Buffer): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    // A mark at the beginning is a part of the key: without it this would be another one.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return null;
   }

@@ -1,7 +1,8 @@
 /** What the services refuse, as a client meets it: each code comes where the OpenAPI document says that it may. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DescribedServer } from '../support/described-server.ts';
 import { DATA } from '../support/living-brain.ts';
+import type { OpenApiDocument } from '../support/openapi-document.ts';
 import { saying, ScriptedModel } from '../support/scripted-model.ts';
 
 class KnownProvider extends ScriptedModel {
@@ -10,7 +11,14 @@ class KnownProvider extends ScriptedModel {
   }
 }
 
+let document: OpenApiDocument;
 let server: DescribedServer;
+
+beforeAll(async () => {
+  const described = await DescribedServer.open();
+  ({ document } = described);
+  await described.close();
+});
 
 afterEach(async () => {
   await server.close();
@@ -19,7 +27,7 @@ afterEach(async () => {
 /** A server with a session whose turn waits for the test. */
 async function running(body: unknown = {}): Promise<string> {
   const model = new KnownProvider((_call, index) => (index === 0 ? 'waits' : saying('done')));
-  server = await DescribedServer.open({ model });
+  server = await DescribedServer.open({ model, document });
   const id = await server.create(body);
   await server.send('POST', `/v1/sessions/${id}/messages`, { body: { input: 'go' }, headers: { prefer: 'respond-async' } });
   await model.calls.at(0);
@@ -36,7 +44,7 @@ describe('a create is refused', () => {
     [{ environments: ['nowhere'] }, 'unknown_environment', '/environments/0'],
     [{ model: { provider: 'demo', name: 'echo', credential: 'none' } }, 'unknown_credential', '/model/credential'],
   ])('for a name that stands for nothing: %j is %s', async (body, code, field) => {
-    server = await DescribedServer.open({ model: new KnownProvider() });
+    server = await DescribedServer.open({ model: new KnownProvider(), document });
     const answer = await server.send('POST', '/v1/sessions', { body });
 
     expect([answer.status, answer.code]).toEqual([422, code]);
@@ -44,14 +52,14 @@ describe('a create is refused', () => {
   });
 
   it('where its body is too large, or no JSON', async () => {
-    server = await DescribedServer.open();
+    server = await DescribedServer.open({ document });
     expect((await server.send('POST', '/v1/sessions', { body: { system: 'x'.repeat(1024 * 1024) } })).code).toBe('too_large');
     const typed = await server.send('POST', '/v1/sessions', { body: '{}', headers: { 'content-type': 'text/plain' } });
     expect(typed.code).toBe('unsupported_media_type');
   });
 
   it('where the disk is full, and where it fails', async () => {
-    server = await DescribedServer.open();
+    server = await DescribedServer.open({ document });
     for (const [fails, code] of [
       ['ENOSPC', 'disk_full'],
       ['EIO', 'journal_unavailable'],
@@ -90,7 +98,7 @@ describe('a message is refused', () => {
 
 describe('a session is refused', () => {
   it('that is not there', async () => {
-    server = await DescribedServer.open();
+    server = await DescribedServer.open({ document });
     const missing = `/v1/sessions/${'0'.repeat(32)}`;
     for (const [method, path] of [
       ['GET', missing],
@@ -110,7 +118,7 @@ describe('a session is refused', () => {
   });
 
   it('whose journal is damaged, with the file and where in it', async () => {
-    server = await DescribedServer.open();
+    server = await DescribedServer.open({ document });
     const id = await server.create();
     await server.send('POST', `/v1/sessions/${id}/messages`, message);
     const [file = ''] = server.living.disk.files(DATA).filter((name) => name.includes(id) && name.includes('journal'));
@@ -126,7 +134,7 @@ describe('a session is refused', () => {
 
 describe('a server that is shutting down', () => {
   it('refuses creates, messages and resumes, is not ready, and goes on with the rest', async () => {
-    server = await DescribedServer.open();
+    server = await DescribedServer.open({ document });
     const session = `/v1/sessions/${await server.create()}`;
     await server.living.brain.drain(null);
 

@@ -22,9 +22,10 @@ export class DescribedServer {
     this.document = document;
   }
 
-  static async open(options: LivingServerOptions = {}): Promise<DescribedServer> {
+  /** `document`: as another server gave it, where a test has that already. All servers give the same. */
+  static async open({ document, ...options }: LivingServerOptions & { readonly document?: OpenApiDocument } = {}): Promise<DescribedServer> {
     const server = await LivingServer.open(options);
-    return new DescribedServer(server, await OpenApiDocument.of(server));
+    return new DescribedServer(server, document ?? (await OpenApiDocument.of(server)));
   }
 
   get port(): number {
