@@ -85,7 +85,8 @@ export function damageDisk(world: World, detail: Detail): boolean {
   const isCheckpoint = detail.below(2) === 1 && paths.includes(`${DATA}/sessions/${id}/checkpoint`);
   const path = isCheckpoint ? `${DATA}/sessions/${id}/checkpoint` : paths.find((one) => one.endsWith('.segment'));
   if (path === undefined) return false;
-  if (world.port.held.some(({ call }) => call.path.includes(id))) return false;
+  // At rest, and where nothing went wrong before: what is damaged then is what was acknowledged.
+  if (world.port.held.some(({ call }) => call.path.includes(id)) || world.auditor.excuses.hasFailedOn(id)) return false;
   const size = world.port.disk.durableFiles(path).get(path)?.length ?? 0;
   if (size === 0) return false;
   if (!isCheckpoint) sessions.rotten.set(id, world.process.number);

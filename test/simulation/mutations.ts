@@ -26,7 +26,172 @@ export const SMALL_BOUNDS: readonly Change[] = [
   { file: 'services/loop-host.ts', search: 'EVENTS_PAGE_BYTES = 1024 * 1024', replace: 'EVENTS_PAGE_BYTES = 2 * 1024' },
 ];
 
-export const MUTATIONS: readonly Mutation[] = [];
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'open-again-while-closing',
+    breaks: [13],
+    changes: [{ file: 'services/session-registry.ts', search: "if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');", replace: 'void ServiceError;' }],
+  },
+  {
+    name: 'stay-held-after-a-failed-delete',
+    breaks: [11],
+    changes: [{ file: 'services/session-entry.ts', search: '    try {\n      await work(journal);\n    } finally {\n      await journal?.release();\n    }', replace: '    await work(journal);' }],
+  },
+  {
+    name: 'cut-before-rewriting',
+    breaks: [1],
+    changes: [{ file: 'storage/settled-file.ts', search: 'await cutTo(file, validBytes);\n  const last', replace: 'await cutTo(file, frames.at(-1)?.offset ?? validBytes);\n  const last' }],
+  },
+  {
+    name: 'let-time-go-back',
+    breaks: [1],
+    changes: [{ file: 'services/session-actor.ts', search: 'Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at)', replace: 'this.#clock.now()' }],
+  },
+  {
+    name: 'dispatch-before-the-flush',
+    breaks: [2],
+    changes: [
+      { file: 'services/model-calls.ts', search: 'const receipt = await this.#start(request);', replace: 'const starting = this.#start(request); const early = this.#send(0, request); const receipt = await starting;' },
+      { file: 'services/model-calls.ts', search: 'await this.#send(started.sequence, request)', replace: 'await early' },
+    ],
+  },
+  {
+    name: 'call-a-model-again',
+    breaks: [3],
+    changes: [
+      {
+        file: 'services/model-calls.ts',
+        search: 'return this.#end(started.sequence, await this.#send(started.sequence, request));',
+        replace: "let outcome = await this.#send(started.sequence, request); if (outcome.outcome === 'unknown') outcome = await this.#send(started.sequence, request); return this.#end(started.sequence, outcome);",
+      },
+    ],
+  },
+  {
+    name: 'call-a-tool-again',
+    breaks: [3],
+    changes: [{ file: 'services/tool-calls.ts', search: 'const result = await this.#invoke(prepared, sequence);', replace: "let result = await this.#invoke(prepared, sequence); if (result.outcome === 'error') result = await this.#invoke(prepared, sequence);" }],
+  },
+  {
+    name: 'close-an-effect-twice',
+    breaks: [4],
+    changes: [
+      { file: 'machines/session-context.ts', search: 'return { ...context, open: without(context.open, record.data.started_sequence) };', replace: 'return record.type.startsWith("activation") ? { ...context, open: {} } : context;' },
+    ],
+  },
+  {
+    name: 'leave-out-the-dry-run',
+    breaks: [4, 7, 11, 13],
+    changes: [{ file: 'machines/dry-run.ts', search: 'if (!snapshot.can(record)) throw new RefusedByChart(stateOf(snapshot), record);', replace: '' }],
+  },
+  {
+    name: 'call-the-unknown-cancelled',
+    breaks: [5],
+    changes: [{ file: 'machines/close-turn.ts', search: '/** Closes every open effect but the activation, oldest first. */\nexport function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {', replace: 'export function closeOpenEffects(draft: Draft, asked: OpenOutcome): void {\n  void asked;\n  const outcome: OpenOutcome = "cancelled";' }],
+  },
+  {
+    name: 'leave-out-recovery',
+    breaks: [5, 7],
+    changes: [{ file: 'services/session-entry.ts', search: 'const decided = recover(state.snapshot);', replace: 'const decided = recover(state.snapshot).slice(0, 0);' }],
+  },
+  {
+    name: 'lose-values-in-a-checkpoint',
+    breaks: [6, 14],
+    changes: [{ file: 'machines/projections/key-values.ts', search: 'for (const [key, value] of snapshot.values) keyValues.#values.set(key, deepFreeze(value));', replace: '' }],
+  },
+  {
+    name: 'swallow-a-record',
+    breaks: [8],
+    changes: [{ file: 'services/event-feed.ts', search: 'topic.keep(records, payloadBytes);', replace: 'topic.keep(records.length > 1 ? records.slice(0, -1) : records, payloadBytes);' }],
+  },
+  {
+    name: 'lose-a-wake',
+    breaks: [8, 13],
+    changes: [
+      { file: 'services/event-feed.ts', search: 'if (watcher.version !== version) continue;', replace: '' },
+      { file: 'services/event-feed.ts', search: 'if (this.#version !== version || signal.aborted) return;', replace: 'void version; if (signal.aborted) return;' },
+    ],
+  },
+  {
+    name: 'forget-keys',
+    breaks: [9],
+    changes: [{ file: 'machines/projections/keyed-requests.ts', search: 'if (record.request !== undefined) this.#learn(record, record.request);', replace: '' }],
+  },
+  {
+    name: 'carry-out-before-the-claim-is-flushed',
+    breaks: [9],
+    changes: [{ file: 'services/claims.ts', search: "await this.#append(tenant, { kind: 'claimed', name, body, session_id });", replace: "void this.#append(tenant, { kind: 'claimed', name, body, session_id }).catch(() => undefined);" }],
+  },
+  {
+    name: 'share-a-key-between-sessions',
+    breaks: [9, 11, 13],
+    changes: [{ file: 'services/claims.ts', search: "return `${route} ${scope ?? ''} ${key}`;", replace: "return `${route} ${scope === null ? '' : 'any'} ${key}`;" }],
+  },
+  {
+    name: 'drop-a-message',
+    breaks: [10, 11],
+    changes: [{ file: 'machines/decide.ts', search: "if (free) draft.add('turn_started', { message_sequence });", replace: '' }],
+  },
+  {
+    name: 'let-damage-end-a-list',
+    breaks: [11],
+    changes: [{ file: 'services/sessions.ts', search: "answer.code === 'journal_corrupt' || ", replace: '' }],
+  },
+  {
+    name: 'reopen-without-the-cut',
+    breaks: [1, 11, 12],
+    changes: [{ file: 'storage/file-session-store.ts', search: 'await cutBackJournal(this.directory, sessionId, wounded);', replace: '' }],
+  },
+  {
+    name: 'acknowledge-before-the-flush',
+    breaks: [2, 12],
+    changes: [{ file: 'storage/segment.ts', search: '    }\n    await this.#file.sync();\n  }', replace: '    }\n  }' }],
+  },
+  {
+    name: 'open-without-flushing',
+    breaks: [12],
+    changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes;' }],
+  },
+  {
+    name: 'believe-the-cache',
+    breaks: [1, 12],
+    changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);', replace: 'void writeWhole; void inDoubt; void bytes;' }],
+  },
+  {
+    name: 'show-before-the-flush',
+    breaks: [8, 12],
+    changes: [{ file: 'services/session-actor.ts', search: 'await this.#journal.append({', replace: 'this.#reactions.committed(decodeRecords(payload), payload.length);\n    await this.#journal.append({' }],
+  },
+  {
+    name: 'leave-a-cancel-out',
+    breaks: [13],
+    changes: [{ file: 'machines/decide.ts', search: "if (draft.accepts('turn_cancel_requested', record)) draft.add('turn_cancel_requested', record);", replace: 'void record;' }],
+  },
+  {
+    name: 'leave-an-end-out',
+    breaks: [13],
+    changes: [{ file: 'machines/close-turn.ts', search: 'if (end) endSession(draft, message_sequence);', replace: '' }],
+  },
+  {
+    name: 'delete-without-the-flush',
+    breaks: [13],
+    changes: [{ file: 'storage/file-session-store.ts', search: 'await this.directory.settleMove(session, moved);', replace: 'void moved;' }],
+  },
+  {
+    name: 'show-a-loop-what-was-dropped',
+    breaks: [14],
+    changes: [{ file: 'services/loop-host.ts', search: 'dropped.has(record.sequence) ? null : publicEventOf(record)', replace: 'publicEventOf(record)' }],
+  },
+  {
+    name: 'resume-where-the-turn-stopped',
+    breaks: [6, 14],
+    changes: [{ file: 'machines/projections/transcript.ts', search: 'this.#messages.length = this.#kept;\n        this.#messages.push(...this.#tail);', replace: '' }],
+  },
+  {
+    name: 'resolve-a-model-anew',
+    breaks: [15],
+    changes: [{ file: 'services/model-calls.ts', search: '      model: created.model,\n', replace: '      model: this.#models.resolve(created.model) ?? created.model,\n' }],
+  },
+];
 
 /** The changes of a variant: the small bounds, and the mutation of that name, if there is one. */
 export function changesOf(variant: string): readonly Change[] {

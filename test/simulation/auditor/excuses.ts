@@ -65,7 +65,8 @@ export class Excuses {
     const { sessionId, key } = request;
     switch (code) {
       case 'journal_corrupt':
-        return sessionId === null ? this.#sessions.rotten.size > 0 : this.#sessions.rotten.has(sessionId);
+        // A repeated create is answered from the session that it made; a list leaves out what it cannot read.
+        return sessionId === null ? request.route === 'create' && this.#sessions.rotten.size > 0 : this.#sessions.rotten.has(sessionId);
       case 'journal_unavailable':
       case 'disk_full':
         return (this.hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
@@ -84,7 +85,7 @@ export class Excuses {
     }
   }
 
-  /** On the session's own files, or on what all share. A list and a create touch everything. */
+  /** On the session's own files, or on what all share. A create may meet any of them; a list says which it could not read. */
   hasFailedOn(sessionId: string | null): boolean {
     return sessionId === null ? this.#failed.length > 0 : this.#failed.some((one) => one === '' || one === sessionId);
   }
