@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { inParallel } from '../support/in-parallel.ts';
 import { megabytes } from '../support/journal-size.ts';
 import { ServerProcess } from '../support/server-process.ts';
-import { runsSlowTests } from '../support/slow-tests.ts';
+import { runsLongForms, runsSlowTests } from '../support/slow-tests.ts';
 
 // What shares the disk's flushes costs less.
 const AT_ONCE = 64;
 
 describe('many sessions at rest', () => {
-  it('S-015, S-127, S-128: take little memory, and little time when the server starts', async () => {
+  it('S-015, S-127, S-128: take little memory, and little time when the server starts', { timeout: 600_000 }, async () => {
     const count = runsSlowTests ? 10_000 : 1000;
     const server = await ServerProcess.start();
     try {
@@ -17,7 +17,7 @@ describe('many sessions at rest', () => {
       const warmUp = await inParallel(Array.from({ length: count / 5 }), AT_ONCE, async () => sessionAtRest(server, true));
       const floor = await server.residentBytes();
       const ids = await inParallel(Array.from({ length: count - warmUp.length }), AT_ONCE, async (_, index) =>
-        sessionAtRest(server, index % 10 === 0),
+        sessionAtRest(server, runsLongForms || index % 10 === 0),
       );
       const grown = (await server.residentBytes()) - floor;
       expect(await server.stop()).toBe(0);
