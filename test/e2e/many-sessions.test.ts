@@ -30,7 +30,8 @@ describe('many sessions at rest', () => {
 
       // A residue of a few kilobytes each is the catalog; an actor and its history would be tens.
       expect(grown).toBeLessThan(40e6 + count * 6_000);
-      expect(readyMs).toBeLessThan(3000);
+      // About a second, on a machine that does nothing else.
+      expect(readyMs).toBeLessThan(5000);
       for (const id of [ids.at(0), ids.at(-1)]) {
         if (id === undefined) throw new Error('no session was made');
         expect(await server.api.session(id)).toMatchObject({ status: 'idle', resident: false });
