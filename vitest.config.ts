@@ -17,6 +17,10 @@ export default defineConfig({
       ...(process.env['BRAIN_SIMULATE_SEED'] === undefined
         ? []
         : [{ plugins: [variantPlugin()], test: { name: 'simulate', include: ['test/simulation/long-run.ts'] } }]),
+      // Nor is `npm run torture`. One at a time: what each of them measures is its own.
+      ...(process.env['BRAIN_TORTURE_SEED'] === undefined
+        ? []
+        : [{ test: { name: 'torture', include: ['test/torture/*.long.ts'], globalSetup: ['test/support/build-once.ts'], fileParallelism: false } }]),
       {
         // These start the built server: it is built once, and only when one of them runs.
         test: {

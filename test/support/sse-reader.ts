@@ -14,6 +14,8 @@ export interface ReaderOptions {
   readonly lastEventId?: string;
   /** Reads nothing until `resume`, so that the socket fills up. */
   readonly stalled?: boolean;
+  /** Called with each frame as it is read. */
+  readonly onFrame?: (frame: Frame) => void;
 }
 
 export class SseReader {
@@ -23,11 +25,13 @@ export class SseReader {
   /** Resolves when the server has ended the stream, or the connection is gone. */
   readonly ended: Promise<void>;
 
-  private constructor(response: IncomingMessage) {
+  private constructor(response: IncomingMessage, onFrame: ReaderOptions['onFrame']) {
     this.#response = response;
     const parser = createParser({
       onEvent: ({ id, event, data }) => {
-        this.#frames.add({ ...(id === undefined ? {} : { id }), ...(event === undefined ? {} : { event }), data });
+        const frame = { ...(id === undefined ? {} : { id }), ...(event === undefined ? {} : { event }), data };
+        this.#frames.add(frame);
+        onFrame?.(frame);
       },
       onComment: (comment) => this.comments.add(comment),
     });
@@ -46,7 +50,7 @@ export class SseReader {
       // A connection of its own: a shared one would be kept, and be closed by somebody else.
       request(url, { headers, agent: false }, resolve).once('error', reject).end();
     });
-    const reader = new SseReader(response);
+    const reader = new SseReader(response, options.onFrame);
     if (options.stalled === true) response.pause();
     return reader;
   }

@@ -1,0 +1,114 @@
+/**
+ * The torture: clients at work on the built server, which dies again and again at instants that nobody chose, and an
+ * auditor after each death. What a seed settles is what each client does and how long the server lives; what that meets
+ * is real time.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Auditor } from './auditor.ts';
+import { Clients, type ClientOptions } from './clients.ts';
+import { faultsOfEffects } from './effects.ts';
+import { Gate } from './gate.ts';
+import { Ledger } from './ledger.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { World, type Death } from './world.ts';
+
+export interface TortureOptions extends ClientOptions {
+  readonly kills: number;
+  /** No new life begins after so many milliseconds. */
+  readonly msMax: number;
+  readonly lifeMsMax: number;
+  readonly deaths: Readonly<Record<Death, number>>;
+}
+
+export const USUAL: Omit<TortureOptions, 'seed' | 'kills' | 'msMax'> = {
+  clients: 10,
+  sessions: 12,
+  followersPerSession: 1,
+  messagesPerSession: 14,
+  lifeMsMax: 1500,
+  weights: { create: 3, submit: 34, send: 24, cancel: 8, resume: 8, end: 2, delete: 3, look: 8, drop: 4, repeat: 8 },
+  deaths: { kill: 70, 'kill while stopping': 10, 'kill while starting': 8, 'kill while recovering': 12 },
+};
+
+export interface Tortured {
+  readonly faults: readonly string[];
+  readonly summary: string;
+  readonly kills: number;
+  readonly events: number;
+  readonly turns: number;
+}
+
+/** Runs until so many deaths are over, or a fault is found. `atEnd` looks at the server while it still runs. */
+export async function torture(options: TortureOptions, atEnd?: (world: World, clients: ClientsAtWork) => Promise<void>): Promise<Tortured> {
+  const startMs = performance.now();
+  const random = new SeededRandom(options.seed, 'deaths');
+  const world = await World.start();
+  const ledger = new Ledger();
+  const gate = new Gate();
+  const auditor = new Auditor(ledger);
+  const clients = new Clients(options, ledger, gate, () => world.server.api);
+  const audit = async (isLast: boolean): Promise<void> => {
+    await auditor.audit(world.server.api, isLast);
+    for (const fault of faultsOfEffects(ledger, world.model, world.tools)) ledger.fault(fault);
+  };
+  let kills = 0;
+  try {
+    const working = clients.run();
+    while (kills < options.kills && performance.now() - startMs < options.msMax && ledger.faults.length === 0) {
+      gate.open();
+      await delay(random.below(options.lifeMsMax));
+      const death = random.weighted(options.deaths);
+      ledger.count(death);
+      gate.close();
+      kills += 1;
+      await world.die(death, random);
+      await gate.empty();
+      await world.server.start();
+      await audit(false);
+    }
+    clients.stop();
+    gate.open();
+    await working;
+    if (atEnd !== undefined && ledger.faults.length === 0) await atEnd(world, { ledger, gate, options });
+    await world.server.killAndStart();
+    kills += 1;
+    await audit(true);
+    return told(options, { ledger, world, kills, seconds: (performance.now() - startMs) / 1000 });
+  } finally {
+    gate.open();
+    clients.stop();
+    for (const { followers } of ledger.sessions.values()) for (const follower of followers) await follower.stop();
+    await world.dispose();
+  }
+}
+
+export interface ClientsAtWork {
+  readonly ledger: Ledger;
+  readonly gate: Gate;
+  readonly options: TortureOptions;
+}
+
+interface Toll {
+  readonly ledger: Ledger;
+  readonly world: World;
+  readonly kills: number;
+  readonly seconds: number;
+}
+
+function told({ seed }: TortureOptions, { ledger, world, kills, seconds }: Toll): Tortured {
+  const sessions = [...ledger.sessions.values()];
+  const records = sessions.flatMap((session) => session.records);
+  const of = (type: string): number => records.filter((record) => record.type === type).length;
+  const events = sessions.flatMap(({ followers }) => followers.flatMap(({ seen }) => seen)).length;
+  const connections = sessions.flatMap(({ followers }) => followers.map((follower) => follower.connections)).reduce((sum, count) => sum + count, 0);
+  const unknown = records.filter(({ data }) => data['outcome'] === 'unknown').length;
+  const counts = [...ledger.counts].map(([what, count]) => `${count} ${what}`).toSorted().join(', ');
+  const turns = of('turn_started');
+  const summary = [
+    `seed ${seed}: ${kills} kills in ${Math.round(seconds)} s; ${sessions.length} sessions, ${turns} turns, ${records.length} records`,
+    `${world.model.calls.all.length} model calls, ${world.tools.calls.all.length} tool calls, ${unknown} effects unknown, ${of('turn_failed')} turns failed`,
+    `followers: ${events} events over ${connections} connections`,
+    counts,
+  ].join('\n  ');
+  return { faults: ledger.faults, summary, kills, events, turns };
+}

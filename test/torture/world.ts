@@ -1,0 +1,65 @@
+/** The server under torture between a model and tools that count outside of it, and the ways in which it dies. */
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OpenAiServer } from '../support/openai-server.ts';
+import { ServerProcess, START_COMMAND } from '../support/server-process.ts';
+import { ToolServer } from '../support/tool-server.ts';
+import { answerOf, TOOLS, workOf } from './message-plan.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+export type Death = 'kill' | 'kill while stopping' | 'kill while starting' | 'kill while recovering';
+
+export class World {
+  readonly model: OpenAiServer;
+  readonly tools: ToolServer;
+  readonly server: ServerProcess;
+
+  private constructor(model: OpenAiServer, tools: ToolServer, server: ServerProcess) {
+    this.model = model;
+    this.tools = tools;
+    this.server = server;
+  }
+
+  static async start(dataDirectory?: string): Promise<World> {
+    const model = await OpenAiServer.start(answerOf);
+    const tools = await ToolServer.start(TOOLS, workOf);
+    const environment = { ...model.environment, ...tools.environment, BRAIN_CANCEL_SECS: '1' };
+    const server = await ServerProcess.start({ environment, ...(dataDirectory === undefined ? {} : { dataDirectory }) });
+    return new World(model, tools, server);
+  }
+
+  /** Ends the process in one of the ways; what it may do afterwards is over when this resolves. */
+  async die(death: Death, random: SeededRandom): Promise<void> {
+    if (death === 'kill while stopping') {
+      this.server.signal('SIGTERM');
+      await delay(random.below(300));
+    }
+    await this.server.kill();
+    if (death === 'kill while starting') {
+      await this.#startAndKill(50 + random.below(900));
+    } else if (death === 'kill while recovering') {
+      await this.server.start();
+      // A list recovers whatever is not at rest.
+      const listing = this.server.api.sessions('?limit=1000').catch(() => undefined);
+      await delay(random.below(80));
+      await this.server.kill();
+      await listing;
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await this.server.dispose();
+    await this.model.close();
+    await this.tools.close();
+  }
+
+  async #startAndKill(afterMs: number): Promise<void> {
+    const flags = ['--listen', '127.0.0.1:0', '--data-dir', this.server.dataDirectory];
+    const environment = { PATH: process.env['PATH'], ...this.model.environment, ...this.tools.environment };
+    const child = spawn(process.execPath, [START_COMMAND, ...flags], { stdio: 'ignore', env: environment });
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    await delay(afterMs);
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
