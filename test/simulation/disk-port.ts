@@ -6,7 +6,7 @@ export interface HeldCall {
   /** `acted`: what it does is done, and its caller has not heard of it. */
   phase: 'waits' | 'acted';
   readonly plan: { -readonly [K in keyof CallPlan]: CallPlan[K] };
-  proceed(): void;
+  proceed: () => void;
 }
 
 export class DiskPort {

@@ -29,7 +29,7 @@ export const SMALL_BOUNDS: readonly Change[] = [
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'open-again-while-closing',
-    breaks: [13],
+    breaks: [11, 13],
     changes: [{ file: 'services/session-registry.ts', search: "if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');", replace: 'void ServiceError;' }],
   },
   {
@@ -94,9 +94,9 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'services/session-entry.ts', search: 'const decided = recover(state.snapshot);', replace: 'const decided = recover(state.snapshot).slice(0, 0);' }],
   },
   {
-    name: 'lose-values-in-a-checkpoint',
+    name: 'lose-messages-in-a-checkpoint',
     breaks: [6, 14],
-    changes: [{ file: 'machines/projections/key-values.ts', search: 'for (const [key, value] of snapshot.values) keyValues.#values.set(key, deepFreeze(value));', replace: '' }],
+    changes: [{ file: 'machines/projections/transcript.ts', search: 'for (const message of snapshot.messages) transcript.#messages.push(deepFreeze(message));', replace: '' }],
   },
   {
     name: 'swallow-a-record',
@@ -104,12 +104,9 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'services/event-feed.ts', search: 'topic.keep(records, payloadBytes);', replace: 'topic.keep(records.length > 1 ? records.slice(0, -1) : records, payloadBytes);' }],
   },
   {
-    name: 'lose-a-wake',
+    name: 'wake-one-follower-only',
     breaks: [8, 13],
-    changes: [
-      { file: 'services/event-feed.ts', search: 'if (watcher.version !== version) continue;', replace: '' },
-      { file: 'services/event-feed.ts', search: 'if (this.#version !== version || signal.aborted) return;', replace: 'void version; if (signal.aborted) return;' },
-    ],
+    changes: [{ file: 'services/event-feed.ts', search: 'for (const watcher of this.watchers) watcher.changed();', replace: 'for (const watcher of [...this.watchers].slice(0, 1)) watcher.changed();' }],
   },
   {
     name: 'forget-keys',

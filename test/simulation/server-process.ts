@@ -27,7 +27,7 @@ export interface ProcessParts {
   readonly watcher: LoopWatcher;
   readonly ports: ReturnType<EffectsPort['boot']>;
   /** Told of what the operator would read. */
-  log(event: string, facts: LogFacts): void;
+  readonly log: (event: string, facts: LogFacts) => void;
 }
 
 export async function startBrain({ disk, clock, random, watcher, ports, log }: ProcessParts): Promise<Brain> {

@@ -28,12 +28,17 @@ export async function simulate(
   { seed, runs, ms, choicesMax = CHOICES_MAX }: SimulationOptions,
   coverage = new Coverage(),
 ): Promise<{ readonly failure: SimulationFailure | null; readonly coverage: Coverage }> {
+  // Each is smaller than the one before it: the library goes on from the first smaller list that fails.
+  const failing: (readonly Choice[])[] = [];
   const property = fc.asyncProperty(new Choices(choicesMax), async (choices) => {
     const { violation } = await run(choices, coverage);
-    if (violation !== null) throw new Found(violation.message);
+    if (violation === null) return;
+    failing.push(choices);
+    throw new Found(violation.message);
   });
-  const result = await fc.check(property, { seed, numRuns: runs, interruptAfterTimeLimit: ms });
-  const [choices] = result.counterexample ?? [];
+  const plugins = ms === Infinity ? [] : [fc.interruptAfterTimeLimit(ms)];
+  await fc.check(property, { seed, numRuns: runs, plugins });
+  const choices = failing.at(-1);
   if (choices === undefined) return { failure: null, coverage };
   return { failure: await replayed(choices, seed), coverage };
 }

@@ -4,7 +4,7 @@ import type { Page, SessionView, TurnAnswer, TurnReceipt, DamagedSessionView } f
 import type { Request } from '../request.ts';
 import type { DurableSessions } from './durable-sessions.ts';
 import type { WrittenRecord } from './journal-bytes.ts';
-import { SessionLedger } from './session-ledger.ts';
+import { publicOf, SessionLedger } from './session-ledger.ts';
 import { expectThat, same } from './violation.ts';
 
 /** How a session stood on the device when something was asked of it. */
@@ -115,10 +115,10 @@ export class AnswerChecks {
         return;
       }
       case 'events':
-        this.#page(sessionId, ledger, answer as Page<PublicEvent>, SessionLedger.publicOf, what);
+        this.#page(sessionId, ledger, answer as Page<PublicEvent>, publicOf, what);
         return;
       case 'journal':
-        this.#page(sessionId, ledger, answer as unknown as Page<PublicEvent>, (record) => record, what);
+        this.#page(sessionId, ledger, answer as Page<PublicEvent>, (record) => record, what);
         return;
       default:
         return;

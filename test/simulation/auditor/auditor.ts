@@ -15,7 +15,7 @@ import type { LoopWatcher } from '../test-loop.ts';
 import { AnswerChecks, nameOf, type StoodThen } from './answers.ts';
 import { DurableSessions } from './durable-sessions.ts';
 import { Excuses } from './excuses.ts';
-import { SessionLedger } from './session-ledger.ts';
+import { publicOf, type SessionLedger } from './session-ledger.ts';
 import { expectThat, same, Violation } from './violation.ts';
 
 /** What a process found of a session when it started. */
@@ -161,7 +161,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
       expectThat(dropped === undefined, 14, () => `a loop is shown event ${String(dropped?.sequence)}, which a resume went back behind`);
       this.sessions.shown(sessionId, events.at(-1)?.sequence ?? 0, "a loop's events");
       const counting = ledger.records.slice(after).filter(({ sequence }) => !ledger.dropped.has(sequence));
-      const expected = counting.flatMap((record) => SessionLedger.publicOf(record) ?? []).slice(0, events.length);
+      const expected = counting.flatMap((record) => publicOf(record) ?? []).slice(0, events.length);
       expectThat(same(events, expected), 8, () => `a loop's events after ${after} are not those of the records`);
     });
   }

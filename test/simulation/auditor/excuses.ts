@@ -49,7 +49,7 @@ export class Excuses {
     if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
     if (REFUSALS.has(code)) {
       const state = this.#sessions.ledger(sessionId ?? '')?.state ?? 'none';
-      const isWrong = (code === 'session_ended' && state === 'idle') || (code === 'must_end' && state === 'ended');
+      const isWrong = code === 'session_ended' && (state === 'idle' || state === 'suspended');
       expectThat(!isWrong, 7, () => `${nameOf(request)} is refused with ${code}, and the session is ${state}`);
       return;
     }

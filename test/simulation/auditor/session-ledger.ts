@@ -2,7 +2,7 @@
  * One session as its records make it: a small model of its own, written from the design and not from the charts. It says
  * what is broken in the row of records, and what everybody must be shown of it.
  */
-import { expectThat, same } from './violation.ts';
+import { expectThat } from './violation.ts';
 import type { WrittenRecord } from './journal-bytes.ts';
 
 export interface LedgerTurn {
@@ -86,18 +86,10 @@ export class SessionLedger {
     expectThat(!this.endAsked, 13, () => `${at} an end that was asked for is not carried out`);
   }
 
-  /** What a public reader is shown of a record; null for a private one. */
-  static publicOf({ sequence, recorded_at, type, data }: WrittenRecord): Plain | null {
-    if (PRIVATE.has(type)) return null;
-    if (type === 'transcript_delta') return data['replaces'] === undefined ? null : { sequence, recorded_at, type: 'transcript_replaced', data };
-    if (type !== 'extension_emitted') return { sequence, recorded_at, type, data };
-    return { sequence, recorded_at, type: data['name'], data: data['data'], origin: data['origin'] };
-  }
-
   /** The first public event after a sequence. */
   nextPublic(after: number): Plain | null {
     for (const record of this.records.slice(after)) {
-      const event = SessionLedger.publicOf(record);
+      const event = publicOf(record);
       if (event !== null) return event;
     }
     return null;
@@ -273,10 +265,14 @@ export class SessionLedger {
   }
 }
 
-function textBlocks(text: string): readonly unknown[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+/** What a public reader is shown of a record; null for a private one. */
+export function publicOf({ sequence, recorded_at, type, data }: WrittenRecord): Plain | null {
+  if (PRIVATE.has(type)) return null;
+  if (type === 'transcript_delta') return data['replaces'] === undefined ? null : { sequence, recorded_at, type: 'transcript_replaced', data };
+  if (type !== 'extension_emitted') return { sequence, recorded_at, type, data };
+  return { sequence, recorded_at, type: data['name'], data: data['data'], origin: data['origin'] };
 }
 
-export function isSameMessages(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return same(a, b);
+function textBlocks(text: string): readonly unknown[] {
+  return text === '' ? [] : [{ type: 'text', text }];
 }
