@@ -33,7 +33,7 @@ export interface EffectWatcher {
   toolCalled(tool: string, input: JsonValue, context: ToolContext): void;
 }
 
-export const TOOL_NAMES = ['look', 'act'] as const;
+const TOOL_NAMES = ['look', 'act'] as const;
 
 export class EffectsPort {
   readonly pending: PendingEffect[] = [];

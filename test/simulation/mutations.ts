@@ -18,7 +18,7 @@ export interface Mutation {
 }
 
 /** No fault: bounds so small that short histories reach what only long ones reach otherwise. */
-export const SMALL_BOUNDS: readonly Change[] = [
+const SMALL_BOUNDS: readonly Change[] = [
   { file: 'storage/segment.ts', search: 'SEGMENT_BYTES_MAX = 4 * 1024 * 1024', replace: 'SEGMENT_BYTES_MAX = 5 * 1024' },
   { file: 'services/session-loader.ts', search: 'CHECKPOINT_JOURNAL_BYTES_MIN = 64 * 1024', replace: 'CHECKPOINT_JOURNAL_BYTES_MIN = 1024' },
   { file: 'services/event-feed.ts', search: 'TAIL_BYTES_MAX = 256 * 1024', replace: 'TAIL_BYTES_MAX = 2 * 1024' },
@@ -149,11 +149,6 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes;' }],
   },
   {
-    name: 'believe-the-cache',
-    breaks: [1, 12],
-    changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);', replace: 'void writeWhole; void inDoubt; void bytes;' }],
-  },
-  {
     name: 'show-before-the-flush',
     breaks: [8, 12],
     changes: [{ file: 'services/session-actor.ts', search: 'await this.#journal.append({', replace: 'this.#reactions.committed(decodeRecords(payload), payload.length);\n    await this.#journal.append({' }],
@@ -191,7 +186,7 @@ export const MUTATIONS: readonly Mutation[] = [
 ];
 
 /** The changes of a variant: the small bounds, and the mutation of that name, if there is one. */
-export function changesOf(variant: string): readonly Change[] {
+function changesOf(variant: string): readonly Change[] {
   const mutation = MUTATIONS.find(({ name }) => name === variant);
   if (mutation === undefined && variant !== 'small') throw new Error(`there is no variant ${variant}`);
   return [...SMALL_BOUNDS, ...(mutation?.changes ?? [])];

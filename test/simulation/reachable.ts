@@ -11,7 +11,7 @@ const CLOSING_GUARDS = new Set(['nothingOpen', 'turnMayEnd', 'turnMayFail']);
 const RUNNING = ['running.working', 'running.cancelling'];
 
 /** The pairs of a state and an effect that can be open in it, for a death to fall in. */
-export function reachablePairs(): readonly string[] {
+function reachablePairs(): readonly string[] {
   const transitions = written().flatMap(spreadOverRunning);
   const pairs = new Set<string>();
   const add = (state: string, kind: string): void => {
