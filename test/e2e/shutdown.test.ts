@@ -38,7 +38,7 @@ async function untilDraining(): Promise<void> {
 }
 
 describe('a server that is stopped within a bound', () => {
-  it('S-102, S-217, S-220, S-221, S-222: completes the short turns, records the hung ones, and ends every stream after its last event', async () => {
+  it('S-102, S-217, S-220, S-222: completes the short turns, records the hung ones, and ends every stream after its last event', async () => {
     const short = gate();
     stage = await Stage.set({
       model: (call) => {
