@@ -10,6 +10,8 @@ const minutes = Number(process.env['BRAIN_SIMULATE_MINUTES']);
 const runsLeft = Number(process.env['BRAIN_SIMULATE_RUNS']);
 // A part of a run's time each: a failure is told of soon, and both variants of the bounds take turns.
 const RUNS_PER_PART = 500;
+// The rarest pairs of a state and an open effect need thousands of runs: fewer say nothing of what can be reached.
+const RUNS_FOR_COVERAGE_MIN = 20_000;
 
 it(
   'holds for as long as it was told to run',
@@ -27,7 +29,9 @@ it(
     const seconds = Math.round((performance.now() - startMs) / 1000);
     console.log(`seed ${seed}: ${coverage.runs} runs, ${coverage.steps} steps, ${coverage.deathCount} deaths, ${coverage.states.size} distinct states in ${seconds} s`);
     console.log(coverageInWords(coverage));
-    expect(missedIn(coverage)).toEqual([]);
+    const missed = missedIn(coverage);
+    console.log(`deaths that never fell: ${missed.join('; ') || 'none'}`);
+    if (coverage.runs >= RUNS_FOR_COVERAGE_MIN) expect(missed).toEqual([]);
   },
   0,
 );
