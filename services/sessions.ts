@@ -288,12 +288,10 @@ export class Sessions implements SessionService {
     project: (record: SessionRecord) => T | null,
   ): Promise<Following<T>> {
     return answering(async () => {
-      const last = await this.#read(tenant, sessionId, (journal) => {
-        assertCursor(journal, after);
-        return Promise.resolve(journal.lastSequence);
-      });
+      await this.#read(tenant, sessionId, async (journal) => assertCursor(journal, after));
+      // Both of one moment: the end may have been committed since the journal was read.
       const row = this.#parts.catalog.row(sessionId);
-      const ended = row?.state === 'ended' && after >= last;
+      const ended = row?.state === 'ended' && after >= row.last_sequence;
       return { ended, items: this.#projected(sessionId, after, signal, project) };
     });
   }
