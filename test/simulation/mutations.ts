@@ -114,16 +114,6 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'machines/projections/keyed-requests.ts', search: 'if (record.request !== undefined) this.#learn(record, record.request);', replace: '' }],
   },
   {
-    name: 'carry-out-before-the-claim-is-flushed',
-    breaks: [9],
-    changes: [{ file: 'services/claims.ts', search: "await this.#append(tenant, { kind: 'claimed', name, body, session_id });", replace: "void this.#append(tenant, { kind: 'claimed', name, body, session_id }).catch(() => undefined);" }],
-  },
-  {
-    name: 'share-a-key-between-sessions',
-    breaks: [9, 11, 13],
-    changes: [{ file: 'services/claims.ts', search: "return `${route} ${scope ?? ''} ${key}`;", replace: "return `${route} ${scope === null ? '' : 'any'} ${key}`;" }],
-  },
-  {
     name: 'drop-a-message',
     breaks: [10, 11],
     changes: [{ file: 'machines/decide.ts', search: "if (free) draft.add('turn_started', { message_sequence });", replace: '' }],
@@ -147,11 +137,6 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'open-without-flushing',
     breaks: [12],
     changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes;' }],
-  },
-  {
-    name: 'show-before-the-flush',
-    breaks: [8, 12],
-    changes: [{ file: 'services/session-actor.ts', search: 'await this.#journal.append({', replace: 'this.#reactions.committed(decodeRecords(payload), payload.length);\n    await this.#journal.append({' }],
   },
   {
     name: 'leave-a-cancel-out',
