@@ -25,9 +25,12 @@ export class Arrivals<T> {
   /** The first that is like this, as soon as it is there. */
   async first(isWanted: (item: T, index: number) => boolean, wanted = this.#what, waitMs = 30_000): Promise<T> {
     const deadline = Date.now() + waitMs;
+    // Each is looked at once: with every look at all of them, hundreds of thousands would take for ever.
+    let looked = 0;
     for (;;) {
-      const found = this.#arrived.find(isWanted);
-      if (found !== undefined) return found;
+      for (const item of this.#arrived.slice(looked)) {
+        if (isWanted(item, looked++)) return item;
+      }
       const left = deadline - Date.now();
       if (left <= 0) throw new Error(`waited ${waitMs} ms for ${wanted}; ${this.#arrived.length} of ${this.#what} came`);
       await this.#nextOrAfter(left);
