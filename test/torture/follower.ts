@@ -8,6 +8,8 @@ export class Follower {
   readonly seen: RecordedEvent[] = [];
   readonly faults: string[] = [];
   connections = 0;
+  /** How each connection was answered, and where it began. */
+  readonly #statuses: string[] = [];
   readonly #sessionId: string;
   readonly #url: () => string | null;
   readonly #random: SeededRandom;
@@ -38,7 +40,7 @@ export class Follower {
     const deadline = Date.now() + waitMs;
     while (this.lastSequence < sequence && this.end !== 'gone') {
       if (Date.now() > deadline) {
-        this.faults.push(`saw ${this.lastSequence} and not ${sequence} within ${waitMs} ms`);
+        this.faults.push(`saw ${this.lastSequence} and not ${sequence} within ${waitMs} ms; its connections: ${this.#statuses.slice(-6).join(', ')}; ${this.#reader === null ? 'none is' : 'one is'} open`);
         return;
       }
       await delay(5);
@@ -61,6 +63,7 @@ export class Follower {
       }
       this.connections += 1;
       this.#reader = reader;
+      this.#statuses.push(`${reader.status} after ${this.lastSequence}`);
       const dropTimer = setTimeout(() => reader.close(), 100 + this.#random.below(3000));
       await reader.ended;
       clearTimeout(dropTimer);

@@ -39,7 +39,7 @@ export interface Tortured {
 }
 
 /** Runs until so many deaths are over, or a fault is found. `atEnd` looks at the server while it still runs. */
-export async function torture(options: TortureOptions, atEnd?: (world: World, clients: ClientsAtWork) => Promise<void>): Promise<Tortured> {
+export async function torture(options: TortureOptions, atEnd?: (world: World) => Promise<void>): Promise<Tortured> {
   const startMs = performance.now();
   const random = new SeededRandom(options.seed, 'deaths');
   const world = await World.start();
@@ -69,7 +69,7 @@ export async function torture(options: TortureOptions, atEnd?: (world: World, cl
     clients.stop();
     gate.open();
     await working;
-    if (atEnd !== undefined && ledger.faults.length === 0) await atEnd(world, { ledger, gate, options });
+    if (atEnd !== undefined && ledger.faults.length === 0) await atEnd(world);
     await world.server.killAndStart();
     kills += 1;
     await audit(true);
@@ -80,12 +80,6 @@ export async function torture(options: TortureOptions, atEnd?: (world: World, cl
     for (const { followers } of ledger.sessions.values()) for (const follower of followers) await follower.stop();
     await world.dispose();
   }
-}
-
-export interface ClientsAtWork {
-  readonly ledger: Ledger;
-  readonly gate: Gate;
-  readonly options: TortureOptions;
 }
 
 interface Toll {
