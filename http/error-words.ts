@@ -111,7 +111,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Look at the session before sending again.',
   },
   journal_corrupt: {
-    when: "The session's journal does not read back as it was written: `details` says in which `file`, relative to the data directory, and at which `offset`. Other sessions are not concerned.",
+    when: "The session's journal does not read back as it was written: `details` says in which `file`, relative to the data directory, and at which `offset`. Other sessions are not concerned. A file under `claims/` holds the keys of a tenant's creates and deletes: only these are refused, and only with a key.",
     advice: 'Restore the file from a backup.',
   },
   draining: {
@@ -123,7 +123,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: "Send again after a moment; look at the server's disk if it stays.",
   },
   disk_full: {
-    when: 'There is no room for the record, so nothing was done.',
+    when: 'There was no room on the disk for a record: of this request, or of the turn that it waited for. It is cut back before anything is read again.',
     advice: "Make room on the server's disk, then send again.",
   },
 };

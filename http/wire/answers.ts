@@ -10,7 +10,8 @@ import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '.
 import { utcTime } from '../../services/tools/utc-time.ts';
 import { jsonObjectSchema } from './messages.ts';
 import { sessionIdSchema } from './names.ts';
-import { eventSchema, finishReasonSchema, messageSchema, recordSchema, sequenceSchema, turnFailureCodeSchema, usageSchema } from './records.ts';
+import { finishReasonSchema, messageSchema, sequenceSchema, turnFailureCodeSchema, usageSchema } from './record-data.ts';
+import { eventSchema, recordSchema } from './records.ts';
 
 const timeSchema = z
   .string()

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SESSION_STATUSES } from '../../machines/projections/status.ts';
 import { isRecordType, RECORD_VISIBILITY } from '../../machines/records.ts';
 import { sessionIdSchema } from './names.ts';
+import { LIVE_TYPES, TRANSCRIPT_EVENT } from './records.ts';
 
 // One page is one answer in memory; the service bounds its bytes, this bounds its entries.
 const PAGE_LIMIT_MAX = 1000;
@@ -51,11 +52,13 @@ const typesSchema = z
     examples: ['turn_started,turn_ended', 'shop.order_placed'],
   });
 
+const SHOWN_BESIDE_RECORDS: readonly string[] = [TRANSCRIPT_EVENT, ...LIVE_TYPES];
+
 function isEventType(type: string): boolean {
   // An extension's record is shown under the extension's own type, a delta of the transcript under another name.
   if (type === 'extension_emitted') return false;
   if (isRecordType(type)) return RECORD_VISIBILITY[type] === 'public';
-  return type === 'transcript_replaced' || type === 'model_delta' || type === 'tool_progress' || /^[^\s.]+\.\S+$/.test(type);
+  return SHOWN_BESIDE_RECORDS.includes(type) || /^[^\s.]+\.\S+$/.test(type);
 }
 
 const after = sequenceSchema.default(0).meta({ description: 'The cursor after which to begin, a sequence. 0 is the start.' });

@@ -180,7 +180,7 @@ describe('a request that is sent again under its key', () => {
     expect(described).toContain(`${ERROR_WORDS.idempotency_ambiguous.when} Look at the session; then take a new key, or not.`);
   });
 
-  it('S-158: is the identical create, which makes one session however often it is sent', async () => {
+  it('is the identical create, which makes one session however often it is sent', async () => {
     const body = { model: { provider: 'demo', name: 'echo' }, tools: [], metadata: { order: '7' } };
     const headers = { 'idempotency-key': 'k' };
     const ids = new Set<unknown>();

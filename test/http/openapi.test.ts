@@ -11,7 +11,7 @@ import { systemClock } from '../../services/system.ts';
 import { FakeCredentialService } from '../support/fake-credential-service.ts';
 import { FakeSessionService } from '../support/fake-session-service.ts';
 import { LivingServer, type Sent } from '../support/living-server.ts';
-import { OpenApiDocument, type Route } from '../support/openapi-document.ts';
+import { OpenApiDocument, type JsonSchema, type Route } from '../support/openapi-document.ts';
 import { saying, ScriptedModel } from '../support/scripted-model.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -206,6 +206,17 @@ describe('the answers of the server are what the document says', () => {
     await streaming.close();
   });
 
+  it('in pages and streams of the events of any one type that is described, recorded or live', async () => {
+    const { Event: event, LiveEvent: live } = document.document.components.schemas;
+    const types = [...typesIn(event), ...typesIn(live)];
+    expect(types).toEqual(expect.arrayContaining(['turn_started', 'transcript_replaced', 'model_delta', 'telemetry']));
+    const id = await server.create();
+    for (const type of types) {
+      const response = await answered('GET', '/v1/sessions/{session_id}/events', { at: `/v1/sessions/${id}/events?types=${type}` });
+      expect([type, response.status]).toEqual([type, 200]);
+    }
+  });
+
   it('of every record and event of the kept journals', () => {
     const { Record: record, Event: event } = document.document.components.schemas;
     const folder = path.join(import.meta.dirname, '../replay/fixtures');
@@ -237,6 +248,12 @@ describe('the codes of errors', () => {
     }
   });
 });
+
+/** The types that a schema of alternatives names. */
+function typesIn(schema: JsonSchema = {}): readonly string[] {
+  const { anyOf = [] } = schema as { readonly anyOf?: readonly { readonly properties: { readonly type: { readonly const?: string } } }[] };
+  return anyOf.flatMap(({ properties }) => properties.type.const ?? []);
+}
 
 interface Frame {
   readonly event: string | undefined;

@@ -17,7 +17,7 @@ describe('the table of errors', () => {
       Object.entries(ERROR_RULES).map(([code, rule]) => [code, [rule.status, rule.retryable, words[code]?.when, words[code]?.advice]]),
     );
 
-    expect(documented).toEqual(ruled);
+    expect(documented, 'the words stand in http/error-words.ts').toEqual(ruled);
     expect(rows).toHaveLength(Object.keys(ERROR_RULES).length);
   });
 
