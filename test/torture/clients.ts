@@ -102,7 +102,10 @@ export class Clients {
       idle_ttl_ms: random.pick([null, 0, 1, 300]),
     };
     const { reply } = await this.#ask('POST', '/v1/sessions', body, key);
-    if (reply?.status !== 201) return this.#expect(reply, [409, 503], 'a create');
+    if (reply?.status !== 201) {
+      this.#expect(reply, [409, 503], 'a create');
+      return;
+    }
     this.#ledger.uncertainCreates.delete(tag);
     const { session_id: id } = reply.body as { readonly session_id: string };
     const session = new SessionEntry(tag, id);
@@ -143,7 +146,8 @@ export class Clients {
     entry.wasUncertain ||= wasUncertain || reply === null || reply.status === 503 || isCode(reply, 'idempotency_in_progress', 'idempotency_ambiguous');
     entry.isSettled = true;
     if (reply?.status !== (entry.isAsync ? 202 : 200)) {
-      return this.#expect(reply, [404, 409, 503], `message ${entry.plan.token}`);
+      this.#expect(reply, [404, 409, 503], `message ${entry.plan.token}`);
+      return;
     }
     this.#ledger.count('accepted');
     const body = reply.body as NonNullable<SendEntry['accepted']>;
@@ -166,8 +170,8 @@ export class Clients {
   async #cancel(session: SessionEntry, name: string, random: SeededRandom): Promise<void> {
     const sentAtMs = Date.now();
     const { reply } = await this.#ask('POST', `/v1/sessions/${session.id}/cancel`, undefined, random.chance(0.5) ? `cancel ${name}` : null);
-    if (reply?.status !== 202) return this.#expect(reply, [404, 409], 'a cancel');
-    session.cancels.push({ sentAtMs, acknowledgedAtMs: Date.now() });
+    if (reply?.status === 202) session.cancels.push({ sentAtMs, acknowledgedAtMs: Date.now() });
+    else this.#expect(reply, [404, 409], 'a cancel');
   }
 
   async #resume(session: SessionEntry, name: string, random: SeededRandom): Promise<void> {
@@ -229,9 +233,8 @@ export class Clients {
 
   /** Any other status is a fault of the server; one that is meant says why. */
   #expect(reply: Reply, statuses: readonly number[], what: string): void {
-    if (reply === null) return this.#ledger.count('unanswered');
-    this.#ledger.count(`${reply.status}`);
-    if (!statuses.includes(reply.status)) this.#ledger.fault(`${what} was answered with ${reply.status} ${JSON.stringify(reply.body)}`);
+    this.#ledger.count(reply === null ? 'unanswered' : `${reply.status}`);
+    if (reply !== null && !statuses.includes(reply.status)) this.#ledger.fault(`${what} was answered with ${reply.status} ${JSON.stringify(reply.body)}`);
   }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+const STRACE = 'strace';
 const TRACED = 'openat,write,writev,pwrite64,sendto,sendmsg,fsync,fdatasync,ftruncate,rename,mkdir,unlink,rmdir';
 
 export interface SystemCall {
@@ -27,7 +28,7 @@ export class SystemCallTrace {
   static async attach(pid: number): Promise<SystemCallTrace> {
     const directory = await mkdtemp(path.join(tmpdir(), 'brain-strace-'));
     const output = path.join(directory, 'trace');
-    const child = spawn('strace', ['-f', '-y', '-s', '64', '-e', `trace=${TRACED}`, '-o', output, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(STRACE, ['-f', '-y', '-s', '64', '-e', `trace=${TRACED}`, '-o', output, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     await new Promise<void>((resolve, reject) => {
       let said = '';
@@ -55,7 +56,7 @@ export class SystemCallTrace {
 /** Whether this process may trace another one. Says so where not. */
 export async function canTrace(): Promise<boolean> {
   try {
-    await promisify(execFile)('strace', ['-f', '-o', '/dev/null', 'true']);
+    await promisify(execFile)(STRACE, ['-f', '-o', '/dev/null', 'true']);
     return true;
   } catch (error) {
     console.warn(`skipped: system calls cannot be traced here (${error instanceof Error ? error.message.trim() : String(error)})`);
@@ -64,7 +65,7 @@ export async function canTrace(): Promise<boolean> {
 }
 
 /** A call of one thread during which another one called is on two lines. */
-export function callsIn(trace: string): readonly SystemCall[] {
+function callsIn(trace: string): readonly SystemCall[] {
   const calls: SystemCall[] = [];
   const unfinished = new Map<string, { readonly text: string; readonly began: number }>();
   for (const [line, whole] of trace.split('\n').entries()) {
