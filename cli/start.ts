@@ -4,6 +4,7 @@
  * Standard output says where it listens and how to begin; the log is on standard error. The exit code is 0 after a
  * SIGTERM or SIGINT, and 1, with one line, where the server could not start.
  */
+import { traceOf } from '../http/errors.ts';
 import { createHttpApp } from '../http/server.ts';
 import { createBrain } from '../services/brain.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
@@ -47,6 +48,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
   const providers = await readProviders(options, environment);
   const secrets = new Secrets([options.apiKey, options.vaultKey?.text, ...providers.map((provider) => provider.api_key)]);
   const log = secretFreeLog(systemLog(options.logLevel), secrets);
+  tellStrayErrors(log);
   const connections = providerConnections();
   const models = serverModels({ providers, clients: providerClients(connections.fetch) });
   const tools = await loadTools(options);
@@ -102,7 +104,8 @@ async function start(options: Options, environment: Environment): Promise<void> 
     const now = systemClock.monotonic();
     if (firstSignalAt === null) {
       firstSignalAt = now;
-      log.info('stopping', { signal });
+      const hint = 'waits for running turns; a second signal, a second or more from now, stops at once';
+      log.info('stopping', { signal, running_turns: brain.runningTurns, hint });
       void stopInOrder([
         () => brain.drain(options.drainMs),
         () => app.close({ withinMs: CLOSE_MS }),
@@ -123,6 +126,18 @@ async function start(options: Options, environment: Environment): Promise<void> 
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+/**
+ * What a tool or a loop throws where nobody listens reaches nobody but the process. A rejection leaves everything as it
+ * was; after an exception nobody can say that, and the next start recovers what this one ends in.
+ */
+function tellStrayErrors(log: Log): void {
+  process.on('unhandledRejection', (error) => log.error('stray_rejection', { error: traceOf(error) }));
+  process.on('uncaughtException', (error) => {
+    log.error('stray_exception', { error: traceOf(error) });
+    process.exit(1);
+  });
 }
 
 /** Reads and callbacks go on while turns run out; then streams end, connections close, and the files are given up. */

@@ -22,7 +22,6 @@ export const TOOL_OUTPUT_OF: Readonly<Record<Exclude<ToolOutcome, 'ok' | 'error'
   timeout: 'This call did not finish by its deadline. Whatever it had already done is not undone.',
 };
 
-const CODE_OF_OPEN: Readonly<Record<OpenOutcome, string>> = { cancelled: 'cancelled', unknown: 'unknown' };
 const MESSAGE_OF_OPEN: Readonly<Record<OpenOutcome, string>> = {
   cancelled: 'the call was cancelled',
   unknown: 'the call may have been carried out; no answer to it was recorded',
@@ -40,7 +39,7 @@ export function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {
   const message_sequence = draft.context.turn?.message_sequence ?? 0;
   for (const [key, kind] of Object.entries(draft.context.open)) {
     const started_sequence: Sequence = Number(key);
-    const failure = { started_sequence, outcome, code: CODE_OF_OPEN[outcome], message: MESSAGE_OF_OPEN[outcome] };
+    const failure = { started_sequence, outcome, code: outcome, message: MESSAGE_OF_OPEN[outcome] };
     switch (kind) {
       case 'activation':
         break;

@@ -9,7 +9,7 @@ import { assertNever } from './assert-never.ts';
 
 const INTERRUPTED = {
   code: 'interrupted_by_restart',
-  message: 'the server stopped while this was under way; it is not run again',
+  message: 'the server stopped, or lost the disk, while this was under way; it is not run again',
 } as const;
 
 /** The records that settle a session that nobody is working on any more. */

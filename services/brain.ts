@@ -54,6 +54,8 @@ export interface Brain {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
   readonly isDraining: boolean;
+  /** How many turns are under way. */
+  readonly runningTurns: number;
   /** Admits nothing new, and waits for what was admitted: `boundMs` at most, then it is cancelled. Null: no bound. */
   drain(boundMs: number | null): Promise<void>;
   /** Gives up the sessions and the data directory. */
@@ -118,6 +120,9 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     credentials,
     get isDraining() {
       return isDraining;
+    },
+    get runningTurns() {
+      return turns.sessionIds.length;
     },
     async drain(boundMs) {
       isDraining = true;

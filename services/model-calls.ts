@@ -10,7 +10,10 @@ import type { RequestDifference, Sequence } from '../machines/records.ts';
 import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
 import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
 import { plainMessages } from './plain-messages.ts';
+import { requestDetailsOf } from './loop-answers.ts';
+import type { Log } from './ports.ts';
 import type { Receipt } from './session-actor.ts';
+import { toolsNamed } from '../machines/projections/model-request.ts';
 import type { ModelKey } from './session-credentials.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -26,12 +29,14 @@ export class ModelCalls {
   readonly #scope: TurnScope;
   readonly #models: ModelRegistry;
   readonly #key: ModelKey;
+  readonly #log: Log;
   #count = 0;
 
-  constructor(scope: TurnScope, models: ModelRegistry, key: ModelKey) {
+  constructor(scope: TurnScope, models: ModelRegistry, key: ModelKey, log: Log) {
     this.#scope = scope;
     this.#models = models;
     this.#key = key;
+    this.#log = log;
   }
 
   async call(asked: LoopModelRequest): Promise<LoopModelAnswer> {
@@ -43,7 +48,9 @@ export class ModelCalls {
     if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
     const sent = plainMessages(given, scope.intake);
     if (!sent.ok) return refused('invalid_request', `the request's messages cannot be sent: ${sent.reason}`);
-    const request: LoopModelRequest = { ...(plain.value as Omit<LoopModelRequest, 'messages'>), messages: sent.messages };
+    const details = requestDetailsOf(plain.value);
+    if (details === null) return refused('invalid_request', 'besides its messages a request has a system text, names of tools and parameters');
+    const request: LoopModelRequest = { ...details, messages: sent.messages };
     this.#count += 1;
     const receipt = await this.#start(request);
     const started = receipt.kind === 'committed' ? receipt.records.find(({ type }) => type === 'model_call_started') : undefined;
@@ -97,7 +104,8 @@ export class ModelCalls {
             if (isHeard) deltas.take(delta);
           },
         });
-      } catch {
+      } catch (error) {
+        this.#log.error('model_provider_threw', { session_id: scope.sessionId, error });
         return BROKEN_OFF;
       }
     };
@@ -111,7 +119,7 @@ export class ModelCalls {
   #requestOf({ messages, system, tools, parameters }: LoopModelRequest): ModelRequest {
     const { created } = this.#scope;
     const prompt = system === undefined ? created.system : (system ?? undefined);
-    const offered = tools === undefined ? created.tools : created.tools.filter(({ name }) => tools.includes(name));
+    const offered = tools === undefined ? created.tools : toolsNamed(created.tools, tools);
     return {
       model: created.model,
       messages,

@@ -85,7 +85,8 @@ async function receiptAgain(journal: Journal, message: Sequence): Promise<TurnRe
 async function endOf(journal: Journal, asked: Sequence): Promise<Sequence> {
   for await (const record of records(journal, asked - 1)) {
     if (isClosedByRestart(record)) throw ambiguous({ session_id: journal.sessionId, sequence: asked });
-    if (record.type === 'session_ended' || record.type === 'request_answered') return record.sequence;
+    // A later end of a session that was ending already left only that it was asked; it is over when the session is.
+    if (record.type === 'session_ended' || (record.type === 'request_answered' && record.state === 'ended')) return record.sequence;
   }
   throw inProgress();
 }

@@ -122,14 +122,19 @@ export class SessionEntry {
   }
 
   #remove(beforeRemoval: (journal: Journal) => Promise<void>): Promise<void> {
-    const { store, catalog, feed } = this.#services;
+    const { store } = this.#services;
     return this.#close(async (journal) => {
       if (journal !== null) await beforeRemoval(journal);
       await journal?.release();
       await store.remove(this.sessionId);
-      catalog.remove(this.sessionId);
-      feed.gone(this.sessionId);
+      this.#gone();
     });
+  }
+
+  /** The session is not there any more: it is listed no longer, and its followers end. */
+  #gone(): void {
+    this.#services.catalog.remove(this.sessionId);
+    this.#services.feed.gone(this.sessionId);
   }
 
   /** Gives the session's files up, for the end of this process. A turn that still runs is told, and not waited for. */
@@ -226,7 +231,7 @@ export class SessionEntry {
       return await this.#services.store.open(this.sessionId);
     } catch (error) {
       // A directory that a create left before its first record: it never was a session, and is listed no more.
-      if (error instanceof StorageError && error.code === 'session_not_found') this.#services.catalog.remove(this.sessionId);
+      if (error instanceof StorageError && error.code === 'session_not_found') this.#gone();
       throw error;
     }
   }

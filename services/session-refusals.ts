@@ -10,7 +10,7 @@ type SessionRefusal = Exclude<RefusalCode, 'turn_cancelled' | 'turn_over'> | 'to
 const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
   session_busy: 'a turn is running or starting, or the session is still being created; try again when it is idle',
   session_ending: 'the session is ending and takes no more messages',
-  session_ended: 'the session is over and takes no more messages',
+  session_ended: 'the session is over: it takes no messages and no changes',
   must_resume: 'the last turn was stopped; resume the session before sending to it',
   not_resumable: 'only an interrupted or failed session can be resumed',
   must_end: 'only an ended or failed session can be deleted; end it first',
@@ -48,6 +48,9 @@ const MESSAGE_OF_STORAGE: Readonly<Record<StorageErrorCode, string>> = {
   data_directory_unusable: 'the data directory is not to be had',
 };
 
+const CLAIMS_DAMAGED =
+  'the file of idempotency keys is damaged and refused, so that keyed creates and deletes are too; those without a key go on';
+
 /** Any error as one that the application API may answer with. */
 export function serviceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -58,7 +61,8 @@ export function serviceError(error: unknown): ServiceError {
     const { code, file, offset } = error;
     const details = { ...(file === undefined ? {} : { file }), ...(offset === undefined ? {} : { offset }) };
     const evidence = Object.keys(details).length === 0 ? {} : { details };
-    return new ServiceError(CODE_OF_STORAGE[code], MESSAGE_OF_STORAGE[code], { ...evidence, cause: error });
+    const isOfClaims = code === 'journal_corrupt' && file?.startsWith('claims/') === true;
+    return new ServiceError(CODE_OF_STORAGE[code], isOfClaims ? CLAIMS_DAMAGED : MESSAGE_OF_STORAGE[code], { ...evidence, cause: error });
   }
   return new ServiceError('internal', 'something went wrong inside the server; its log has the details', { cause: error });
 }

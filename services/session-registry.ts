@@ -13,6 +13,7 @@ import { SessionEntry, type EntryServices } from './session-entry.ts';
 export class SessionRegistry {
   readonly #services: EntryServices;
   readonly #entries = new Map<string, SessionEntry>();
+  readonly #leftovers = new Set<string>();
   #isClosed = false;
 
   constructor(services: EntryServices) {
@@ -41,9 +42,15 @@ export class SessionRegistry {
     await entry.closing;
     const { sessionId } = entry;
     await this.#services.store.remove(sessionId).catch((failure: unknown) => {
-      // It has no whole first frame, so that the next start takes it for what it is.
+      // Its first frame may be there whole, with only its flush failed: the next start takes it for what it finds.
+      this.#leftovers.add(sessionId);
       this.#services.log.warn('create_leftover', { session_id: sessionId, error: String(failure) });
     });
+  }
+
+  /** Whether a create that failed may have left its session behind. */
+  hasLeftover(sessionId: string): boolean {
+    return this.#leftovers.has(sessionId);
   }
 
   command(sessionId: string, command: Command, request?: KeyedRequest): Promise<Receipt> {

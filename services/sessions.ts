@@ -155,6 +155,8 @@ export class Sessions implements SessionService {
       const { registry, unrecorded, work } = this.#parts;
       await work.run(async () => {
         await this.#rowOf(tenant, sessionId);
+        // What keeps the session from being opened is said before its key is taken.
+        await registry.settle(sessionId);
         await unrecorded.delete(tenant, sessionId, keyed, async () => {
           accepted(await registry.delete(sessionId, (journal) => unrecorded.beforeRemoval(tenant, journal)));
         });
@@ -238,7 +240,14 @@ export class Sessions implements SessionService {
         if (command.kind === 'send' || command.kind === 'resume') this.#admit();
         return registry.command(sessionId, command, keyed?.request);
       });
-      if (receipt.kind !== 'repeated' || keyed === undefined) return answer(accepted(receipt));
+      if (receipt.kind !== 'repeated' || keyed === undefined) {
+        const records = accepted(receipt);
+        const first = records.find(({ request }) => request !== undefined);
+        const answered = await answer(records);
+        // Whatever came meanwhile: what a repeat will be told is what is told now.
+        const isView = command.kind !== 'send' && command.kind !== 'cancel';
+        return keyed === undefined || first === undefined || !isView ? answered : ((await this.#again(sessionId, keyed, { sequence: first.sequence, body: keyed.request.body })) as T);
+      }
       keyed.isReplayed = true;
       return (await this.#again(sessionId, keyed, receipt.first)) as T;
     });

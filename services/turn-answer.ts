@@ -15,11 +15,6 @@ export class TurnAnswerFold {
     this.#sessionId = sessionId;
   }
 
-  /** The turn's `turn_started`; null before it. */
-  get started(): SessionRecord<'turn_started'> | null {
-    return this.#started;
-  }
-
   /** Takes the session's records from the turn's start on; answers once the turn is over. */
   apply(record: SessionRecord): TurnAnswer | null {
     switch (record.type) {
@@ -65,7 +60,7 @@ function resultOf(record: SessionRecord<'model_call_ended'> | undefined): TurnAn
 
 /** What the session is once a turn's last record stands: what follows is in the same commit, and the record says so. */
 function statusAfter(record: SessionRecord<'turn_ended' | 'turn_failed'>): SessionStatus {
-  if (record.data.end) return 'ending';
+  if (record.data.end) return 'ended';
   if (record.type === 'turn_ended' && record.data.next !== null) return 'running';
   return statusOf(record.state as ChartState);
 }

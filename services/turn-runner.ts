@@ -7,10 +7,10 @@
  *   R3. If the incarnation is discarded, nothing more is recorded: recovery closes the turn.
  */
 import type { TurnEnding } from '../machines/close-turn.ts';
-import type { ActivationResult, Sequence } from '../machines/records.ts';
+import type { Sequence } from '../machines/records.ts';
 import { StorageError } from '../storage/journal.ts';
 import { Extensions } from './extensions.ts';
-import type { Intake } from './intake.ts';
+import { endingOf } from './loop-answers.ts';
 import { loopHost } from './loop-host.ts';
 import type { AgentLoop, LoopHost, TurnInput, TurnResult } from './loops/agent-loop.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
@@ -23,7 +23,6 @@ import { ToolCalls } from './tool-calls.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnScope } from './turn-scope.ts';
 
-const MESSAGE_CHARACTERS_MAX = 1_000;
 
 export interface RunnerServices {
   readonly loops: LoopRegistry;
@@ -115,7 +114,7 @@ export class TurnRunner {
   #host(activation: Sequence): LoopHost {
     const scope = this.#scope;
     const extensions = new Extensions(scope);
-    const models = new ModelCalls(scope, this.#services.models, this.#modelKey);
+    const models = new ModelCalls(scope, this.#services.models, this.#modelKey, this.#services.log);
     return loopHost(scope, activation, { extensions, models, tools: new ToolCalls(scope, this.#services.tools, extensions) });
   }
 
@@ -140,23 +139,15 @@ export class TurnRunner {
     await scope.settled();
     const failed: TurnEnding | null = scope.failure === null ? null : { kind: 'failed', ...scope.failure };
     const receipt = await this.#close(failed ?? ending);
-    if (receipt.kind === 'refused' && receipt.code === 'too_large') await this.#close(TOO_LARGE);
+    const last = receipt.kind === 'refused' && receipt.code === 'too_large' ? await this.#close(TOO_LARGE) : receipt;
+    // A turn that nobody closes would run for ever: whoever opens the session next recovers it.
+    if (last.kind !== 'committed') throw new Error(`the turn could not be closed: ${JSON.stringify(last)}`);
   }
 
   #close(ending: TurnEnding): Promise<Receipt> {
     const { messageSequence: message_sequence } = this.#scope;
     return this.#scope.submit({ kind: 'close_turn', message_sequence, ending, open: 'cancelled' });
   }
-}
-
-function endingOf(result: TurnResult, intake: Intake): TurnEnding {
-  if (result.kind === 'failed') {
-    return { kind: 'failed', code: result.code, message: intake.text(result.message, MESSAGE_CHARACTERS_MAX) };
-  }
-  if (result.result === undefined) return { kind: 'returned' };
-  const plain = intake.data(result.result);
-  if (plain.ok) return { kind: 'returned', result: plain.value as unknown as ActivationResult };
-  return { kind: 'failed', code: 'loop_error', message: `the agent loop's result cannot be recorded: ${plain.reason}` };
 }
 
 /** Its cancel was recorded before its loop could start: that decides how the turn is closed. */

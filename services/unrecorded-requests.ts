@@ -51,7 +51,7 @@ export class UnrecordedRequests {
       keyed.isReplayed = true;
       return (await this.#again(keyed, first)) as SessionView;
     }
-    return this.#carryOut(tenant, null, keyed, work, () => !this.#catalog.has(sessionId));
+    return this.#carryOut(tenant, null, keyed, work, () => !this.#catalog.has(sessionId) && !this.#registry.hasLeftover(sessionId));
   }
 
   async delete(tenant: string, sessionId: string, keyed: KeyedCall | undefined, work: () => Promise<void>): Promise<void> {

@@ -13,6 +13,7 @@ import { readSessionFile, writeSessionFile } from './credential-files.ts';
 import { DataDirectory, type DataDirectoryOptions } from './data-directory.ts';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
 import { readHighestRemovedId } from './highest-id.ts';
+import { journalCorrupt } from './frame-cursor.ts';
 import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
 import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from './journal-repair.ts';
 import { StorageError, type Journal, type SessionStore } from './journal.ts';
@@ -188,8 +189,12 @@ export class FileSessionStore implements SessionStore {
   async #discardUnborn(sessionId: string): Promise<void> {
     const isThere = await this.#exists(`sessions/${sessionId}`);
     if (!isThere && !this.#wounded.has(sessionId) && !this.#halfRemoved.has(sessionId)) return;
+    // A checkpoint is written of acknowledged records only: what is missing here was there, and is not ours to throw away.
+    if (isThere && (await this.readCheckpoint(sessionId)) !== null) {
+      throw journalCorrupt({ file: `sessions/${sessionId}/journal`, offset: 0, what: 'its first records are missing, and its checkpoint tells of them' });
+    }
     await this.#removeDurably(sessionId);
-    if (isThere) this.directory.log.warn('session_discarded', { session_id: sessionId });
+    if (isThere) this.directory.log.warn('session_discarded', { session_id: sessionId, reason: 'it has no whole first frame: it never was' });
   }
 
   async #removeDurably(sessionId: string): Promise<void> {

@@ -32,12 +32,12 @@ export function modelRequestAt(records: readonly SessionRecord[], sequence: Sequ
     model,
     system: context.system === undefined ? system : context.system,
     messages: saved.with(context.delta),
-    tools: context.tools === undefined ? tools : offered(tools, context.tools),
+    tools: context.tools === undefined ? tools : toolsNamed(tools, context.tools),
     parameters: context.parameters ?? {},
   };
 }
 
-/** In the order in which they were offered. */
-function offered(tools: readonly ResolvedTool[], names: readonly string[]): readonly ResolvedTool[] {
-  return names.flatMap((name) => tools.filter((tool) => tool.name === name));
+/** The tools of a session that a request names: in the order of the names, each once. */
+export function toolsNamed(tools: readonly ResolvedTool[], names: readonly string[]): readonly ResolvedTool[] {
+  return [...new Set(names)].flatMap((name) => tools.filter((tool) => tool.name === name));
 }

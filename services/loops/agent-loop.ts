@@ -57,7 +57,7 @@ export interface LoopToolCall {
 
 export interface LoopToolAnswer {
   readonly tool_use_id: string;
-  /** The call's `tool_call_started`; null where the turn was over before it could be recorded. */
+  /** The call's `tool_call_started`; null where none was recorded: the turn was stopped, or the call could not be made. */
   readonly sequence: Sequence | null;
   readonly outcome: ToolOutcome;
   readonly output: JsonValue;

@@ -62,6 +62,9 @@ export function outcomeOf(error: unknown, { isCancelled, isSent, status: answere
   if (chain.some(({ name }) => name === 'AI_InvalidResponseDataError')) {
     return unknown('malformed_stream', 'the answer of the model is malformed');
   }
+  if (chain.some(({ message }) => message === 'bad port')) {
+    return failed('not_sent', 'the port of the model provider is one that no request may be sent to');
+  }
   if (chain.some(({ message }) => message === 'unexpected redirect')) {
     return unknown('redirect_refused', 'the model provider redirects, which is not followed');
   }
@@ -106,7 +109,7 @@ function reasonOf(error: unknown, apiKey: string | undefined): string {
 
 /** What a provider said, fit for a client: one line, not long, and without the key, which some of them echo. */
 function shortened(message: string, apiKey: string | undefined): string {
-  const shown = apiKey === undefined ? message : message.replaceAll(apiKey, '[key]');
+  const shown = apiKey === undefined ? message : message.replaceAll(apiKey, '[secret removed]');
   const line = shown.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (line.length <= PROVIDER_MESSAGE_CHARACTERS_MAX) return plainText(line);
   return `${plainText(line.slice(0, PROVIDER_MESSAGE_CHARACTERS_MAX))}…`;

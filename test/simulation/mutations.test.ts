@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runsSlowTests } from '../support/slow-tests.ts';
+import { runsLongForms } from '../support/slow-tests.ts';
 import { KEPT } from './kept-histories.ts';
 import { MUTATIONS } from './mutations.ts';
 import { inWords } from './simulate.ts';
@@ -9,12 +9,12 @@ import { variant } from './variants.ts';
 const SEED = 20_260_101;
 const RUNS_MAX = 2_000;
 const CHOICES_MAX = 60;
-/** Where there is little time: those that are found within moments. */
+/** In the tests of every day: those that are found within moments. `npm run mutations` looks for all of them. */
 const QUICK = new Set(['dispatch-before-the-flush', 'swallow-a-record', 'leave-a-cancel-out']);
 
 /** The faults of kept histories are found by these, beside the simulation. */
 const KEPT_FAULTS = new Set(KEPT.map(({ fault }) => fault));
-const WANTED = MUTATIONS.filter(({ name }) => !KEPT_FAULTS.has(name) && (runsSlowTests || QUICK.has(name)));
+const WANTED = MUTATIONS.filter(({ name }) => !KEPT_FAULTS.has(name) && (runsLongForms || QUICK.has(name)));
 
 describe('the simulation finds', () => {
   for (const { name, breaks } of WANTED) {

@@ -100,7 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'swallow-a-record',
-    breaks: [8],
+    breaks: [8, 13],
     changes: [{ file: 'services/event-feed.ts', search: 'topic.keep(records, payloadBytes);', replace: 'topic.keep(records.length > 1 ? records.slice(0, -1) : records, payloadBytes);' }],
   },
   {

@@ -157,6 +157,34 @@ describe('a verb sent again under its key', () => {
     expect((await brain.sessions.repeated(TENANT, id, keyed('end')))?.answer).toEqual(view);
   });
 
+  it('is in progress as long as the end that came before it is, and then gets the same answer', async () => {
+    const { brain, id } = await waiting();
+    await brain.sessions.submit(TENANT, id, 'do it');
+    const call = await brain.model.calls.at(0);
+    const first = brain.sessions.end(TENANT, id);
+    const second = brain.sessions.end(TENANT, id, keyed('end'));
+    await quiescence();
+    await expect(brain.sessions.repeated(TENANT, id, keyed('end'))).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+
+    call.answer(saying('done'));
+    await first;
+    const view = await second;
+    expect(view.status).toBe('ended');
+    expect((await brain.sessions.repeated(TENANT, id, keyed('end')))?.answer).toEqual(view);
+  });
+
+  it('gets the answer that it had, though another change came with it', async () => {
+    const brain = await LivingBrain.start();
+    const { session_id: id } = await brain.createChat();
+    const [labelled] = await Promise.all([
+      brain.sessions.changeMetadata(TENANT, id, { a: '1' }, keyed('change_metadata')),
+      brain.sessions.changeMetadata(TENANT, id, { b: '2' }),
+    ]);
+
+    const again = await brain.sessions.repeated(TENANT, id, keyed('change_metadata'));
+    expect({ ...again?.answer, resident: false }).toEqual({ ...labelled, resident: false });
+  });
+
   it('S-154: is ambiguous where a restart carried the end out', async () => {
     const { brain, id } = await waiting();
     await brain.sessions.submit(TENANT, id, 'do it');
@@ -215,6 +243,18 @@ describe('a create sent again under its key', () => {
 
     expect(made.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
     expect((await brain.sessions.list(TENANT, { after: '', limit: 100 })).sessions).toHaveLength(1);
+  });
+
+  it('makes no second session where the first failed and could not be taken away again', async () => {
+    const brain = await LivingBrain.start();
+    brain.disk.plan = ({ path, kind }) =>
+      path.includes('/sessions/') && (kind === 'sync' || kind === 'rename') ? { fails: 'EIO' } : undefined;
+    await expect(brain.sessions.create(TENANT, { surface: 'v1' }, keyed('create'))).rejects.toMatchObject({ code: 'journal_unavailable' });
+    brain.disk.plan = () => undefined;
+
+    const next = await brain.restart();
+    await next.sessions.create(TENANT, { surface: 'v1' }, keyed('create')).catch(() => undefined);
+    expect((await next.sessions.list(TENANT, { after: '', limit: 10 })).sessions.length).toBeLessThanOrEqual(1);
   });
 
   it('uses nothing up where a name could not be resolved', async () => {

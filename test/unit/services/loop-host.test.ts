@@ -1,5 +1,6 @@
 /** What a loop is given, and what it is kept from. */
 import { describe, expect, it } from 'vitest';
+import { modelRequestAt } from '../../../machines/projections/model-request.ts';
 import type { LoopHost } from '../../../services/loops/agent-loop.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { gate } from '../../support/gate.ts';
@@ -213,6 +214,32 @@ describe('the host services of a turn', () => {
       { tools: [{ name: 'look' }], parameters: { temperature: 0 } },
     ]);
     expect(requests[1]).not.toHaveProperty('system');
+  });
+
+  it('S-080: offer tools in the order in which the request names them, each once, which is the order that the record tells', async () => {
+    const stage = await TurnStage.set(async (_input, host) => {
+      await host.model({ messages: [user('side')], tools: ['act', 'look', 'act'] });
+      return RETURNED;
+    }, { model: new ScriptedModel(() => saying('yes')) });
+    await stage.send();
+
+    const [call] = stage.brain.model.calls.all;
+    const records = await stage.brain.journal(stage.sessionId);
+    const started = records.find(({ type }) => type === 'model_call_started');
+    expect(call?.request.tools.map(({ name }) => name)).toEqual(['act', 'look']);
+    expect(modelRequestAt(records, started?.sequence ?? 0)?.tools.map(({ name }) => name)).toEqual(['act', 'look']);
+  });
+
+  it.each([{ tools: 'look' }, { system: 5 }, { parameters: [] }, { more: 1 }])('refuse a model request with %o, and record nothing of it', async (wrong) => {
+    const answers: unknown[] = [];
+    const stage = await TurnStage.set(async (_input, host) => {
+      answers.push(await host.model({ messages: [user('side')], ...wrong } as never));
+      return RETURNED;
+    });
+    await stage.send();
+
+    expect(answers).toMatchObject([{ outcome: 'refused', code: 'invalid_request' }]);
+    expect(await stage.records('model_call_started')).toEqual([]);
   });
 
   it('refuse what is no transcript without harm to the journal', async () => {

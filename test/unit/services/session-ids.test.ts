@@ -29,6 +29,16 @@ describe('session ids', () => {
     const last = `ffff${'0'.repeat(27)}f`;
     const ids = new SessionIds(new SimulatedClock(), { bytes: (count) => new Uint8Array(count) }, last);
 
-    expect(ids.next()).toBe(`ffff${'0'.repeat(26)}10`);
+    expect(ids.next()).toBe(`ffff${'0'.repeat(7)}1${'0'.repeat(20)}`);
+  });
+
+  it('are another one each time, also where a process that is dead went on after the same id', () => {
+    const last = `ffff${'0'.repeat(28)}`;
+    let drawn = 0;
+    const random = { bytes: (count: number) => new Uint8Array(count).fill((drawn += 1)) };
+    const issued = [1, 2].map(() => new SessionIds(new SimulatedClock(), random, last).next());
+
+    expect(issued[0]).not.toBe(issued[1]);
+    for (const id of issued) expect(id > last).toBe(true);
   });
 });

@@ -33,13 +33,18 @@ describe('a turn', () => {
     await expect(stage.sessions.send(TENANT, session_id, 'hello')).resolves.toMatchObject({ outcome: 'ended' });
   });
 
-  it('fails with an internal error where its loop returns what is no result, without a word of the cause in public', async () => {
-    const { stage, session_id } = await stageWith(async () => undefined as unknown as TurnResult);
+  it.each([
+    { what: 'nothing', returned: undefined },
+    { what: 'a code of Brain’s own', returned: { kind: 'failed', code: 'cancelled', message: 'x' } },
+    { what: 'another kind', returned: { kind: 'done' } },
+    { what: 'a result that is text', returned: { kind: 'returned', result: 'what' } },
+  ])('$what: fails by its loop’s fault where that returns what is no result, and is closed', async ({ returned }) => {
+    const { stage, session_id } = await stageWith(async () => returned as TurnResult);
 
     const answer = await stage.sessions.send(TENANT, session_id, 'hello');
 
-    expect(answer).toMatchObject({ outcome: 'failed', error: { code: 'internal' } });
-    expect(JSON.stringify(await stage.journal(session_id))).not.toContain('TypeError');
+    expect(answer).toMatchObject({ outcome: 'failed', error: { code: 'loop_error' } });
+    await stage.brain.drain(1);
   });
 
   it('fails where the value that its loop returns is too large to be recorded', async () => {

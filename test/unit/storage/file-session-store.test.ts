@@ -189,7 +189,7 @@ describe('the first opening of a session by a process', () => {
       expect(await codeOf(store.open(ID))).toBe('session_not_found');
 
       expect(await store.list()).toEqual([]);
-      expect(logged).toEqual([{ event: 'session_discarded', session_id: ID }]);
+      expect(logged).toMatchObject([{ event: 'session_discarded', session_id: ID }]);
       await store.close();
       expect(disk.files(`${ROOT}/trash`)).toEqual([]);
     }

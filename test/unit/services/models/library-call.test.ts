@@ -22,7 +22,7 @@ describe.each(PROTOCOLS)('a call over $name', (protocol) => {
     expect(outcome).toEqual({
       outcome: 'failed',
       code: `http_${status}`,
-      message: `the model provider answered ${status}: no: [key] and more`,
+      message: `the model provider answered ${status}: no: [secret removed] and more`,
     });
   });
 
@@ -109,7 +109,7 @@ describe.each(PROTOCOLS)('a call over $name', (protocol) => {
     for (const before of ['', protocol.beginning('one ')]) {
       const { outcome, requests } = await stage.call({ steps: [{ send: before + protocol.failure(`busy ${API_KEY}`) }, { hold: never }] });
 
-      expect(outcome).toEqual({ outcome: 'failed', code: 'provider_error', message: 'the model provider failed: busy [key]' });
+      expect(outcome).toEqual({ outcome: 'failed', code: 'provider_error', message: 'the model provider failed: busy [secret removed]' });
       expect(requests()).toBe(1);
     }
   });
