@@ -94,14 +94,26 @@ export class Auditor {
     const replay = await replayOf(api, session.id, last);
     if (!isDeepStrictEqual(replay, pages)) fault(`a replay shows ${replay.length} events, pages show ${pages.length}`);
     for (const follower of session.followers) {
-      await follower.reach(last);
+      const due = follower.end === 'over' ? withoutLateDelete(pages) : pages;
+      await follower.reach(due.at(-1)?.sequence ?? 0);
       await follower.stop();
       for (const what of follower.faults) fault(`a follower: ${what}`);
-      if (!isDeepStrictEqual(follower.seen, pages)) {
-        fault(`a follower saw ${JSON.stringify(follower.seen.map(({ sequence }) => sequence))}, pages show ${JSON.stringify(pages.map(({ sequence }) => sequence))}`);
-      }
+      const isWhole = isDeepStrictEqual(follower.seen, pages) || (follower.end === 'over' && isDeepStrictEqual(follower.seen, due));
+      if (!isWhole) fault(`a follower saw ${inWords(follower.seen)}; pages show ${inWords(pages)}`);
     }
   }
+}
+
+/**
+ * Whoever came back at the end of a session was told that it is over. A delete that was asked for afterwards, and died before
+ * the removal, leaves one more event, which nobody waits for.
+ */
+function withoutLateDelete(pages: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  return pages.at(-1)?.type === 'session_delete_requested' && pages.at(-2)?.type === 'session_ended' ? pages.slice(0, -1) : pages;
+}
+
+function inWords(events: readonly RecordedEvent[]): string {
+  return events.map(({ sequence, type }) => `${sequence} ${type}`).join(', ');
 }
 
 async function replayOf(api: BrainApi, id: string, last: number): Promise<readonly unknown[]> {
