@@ -25,7 +25,8 @@ const KEY = 'sk-of-the-operator-0123456789';
 const INPUT = '{ "numbers" : [1.0, 2] }';
 
 const thinking = { type: 'thinking', thinking: 'A sum.', signature: 'c2ln/+==' };
-const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'A sum.' }], encrypted_content: 'ZW5j/+==' };
+// In the order in which the stream sends it: its id first.
+const reasoning = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A sum.' }], encrypted_content: 'ZW5j/+==' };
 
 interface Spoken {
   readonly protocol: Protocol;
