@@ -60,7 +60,13 @@ describe('a server with bounds of its own', () => {
 
     const records = await stage.api.journal(id);
     const started = records.filter(({ type }) => type === 'tool_call_started');
-    expect(new Set(started.map(({ data, recorded_at }) => Number(data['deadline']) - recorded_at))).toEqual(new Set([1_000]));
+    expect(started.length).toBeGreaterThan(0);
+    for (const { data, recorded_at } of started) {
+      // The deadline is settled first and recorded after it, and a busy machine can be some milliseconds between the two.
+      const left = Number(data['deadline']) - recorded_at;
+      expect(left).toBeGreaterThan(500);
+      expect(left).toBeLessThanOrEqual(1_000);
+    }
     expect(records.find(({ type }) => type === 'tool_call_ended')?.data).toMatchObject({ started_sequence: started[0]?.sequence, outcome: 'timeout' });
     expect(faultsOf(records)).toEqual([]);
   });
