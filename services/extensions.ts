@@ -4,6 +4,7 @@ import type { JsonValue } from '../machines/messages.ts';
 import type { Origin, Sequence } from '../machines/records.ts';
 import type { Refused } from './loops/agent-loop.ts';
 import { refusalOfType } from './reserved-types.ts';
+import { refused } from './refused.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 export class Extensions {
@@ -47,8 +48,4 @@ export class Extensions {
     this.#bytes += bytes;
     return null;
   }
-}
-
-function refused(code: Refused['code'], message: string): Refused {
-  return { outcome: 'refused', code, message };
 }

@@ -42,6 +42,11 @@ export async function someRecords(journal: Journal, after: Sequence): Promise<re
   return records;
 }
 
+/** Every record after a sequence, to the journal's end. */
+export async function* recordsOf(journal: Journal, after: Sequence): AsyncGenerator<SessionRecord> {
+  for await (const frame of journal.read(after)) yield* recordsAfter(frame, after);
+}
+
 /** The journal's first record. */
 export async function creationOf(journal: Journal): Promise<SessionRecord<'session_created'>> {
   const first = await recordAt(journal, 1);

@@ -15,6 +15,7 @@ import type { Log } from './ports.ts';
 import type { Receipt } from './session-actor.ts';
 import { toolsNamed } from '../machines/projections/model-request.ts';
 import type { ModelKey } from './session-credentials.ts';
+import { refused } from './refused.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 type Ended = Extract<ModelOutcome, { outcome: 'ended' }>;
@@ -171,8 +172,4 @@ export class ModelCalls {
 
 function stopped(): Refused {
   return refused('turn_cancelled', 'the turn is being stopped');
-}
-
-function refused(code: Refused['code'], message: string): Refused {
-  return { outcome: 'refused', code, message };
 }

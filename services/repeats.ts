@@ -7,15 +7,13 @@
  */
 import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
 import type { JsonObject } from '../machines/messages.ts';
-import { SessionState } from '../machines/replay.ts';
 import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
-import { rowOf } from './catalog.ts';
 import { ServiceError } from './errors.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
-import { recordsAfter } from './record-codec.ts';
-import type { SessionView, TurnAnswer, TurnReceipt } from './session-service.ts';
-import { viewOf } from './session-views.ts';
+import { recordsOf } from './history.ts';
+import { viewAt } from './past-views.ts';
+import type { TurnAnswer, TurnReceipt } from './session-service.ts';
 import { TurnAnswerFold } from './turn-answer.ts';
 
 type SessionRoute = Exclude<KeyedRoute, 'create' | 'delete'>;
@@ -34,10 +32,10 @@ export async function answerAgain(
     case 'submit':
       return receiptAgain(journal, first.sequence);
     case 'end':
-      return viewAt(journal, await endOf(journal, first.sequence), isResident);
+      return viewAt(journal, isRecord(await endOf(journal, first.sequence)), isResident);
     case 'resume':
     case 'change_metadata':
-      return viewAt(journal, first.sequence, isResident);
+      return viewAt(journal, isRecord(first.sequence), isResident);
     case 'cancel':
       return null;
     case 'create':
@@ -65,7 +63,7 @@ export function ambiguous(details: JsonObject): ServiceError {
 
 async function turnAgain(journal: Journal, message: Sequence): Promise<TurnAnswer> {
   const fold = new TurnAnswerFold(journal.sessionId);
-  for await (const record of records(journal, message)) {
+  for await (const record of recordsOf(journal, message)) {
     const answer = fold.apply(record);
     if (answer === null) continue;
     if (isClosedByRestart(record)) throw ambiguous({ session_id: journal.sessionId, sequence: answer.sequence });
@@ -75,7 +73,7 @@ async function turnAgain(journal: Journal, message: Sequence): Promise<TurnAnswe
 }
 
 async function receiptAgain(journal: Journal, message: Sequence): Promise<TurnReceipt> {
-  for await (const record of records(journal, message)) {
+  for await (const record of recordsOf(journal, message)) {
     if (record.type === 'turn_started') return { session_id: journal.sessionId, sequence: record.sequence };
   }
   throw new Error('a submitted message starts its turn in the same commit');
@@ -83,7 +81,7 @@ async function receiptAgain(journal: Journal, message: Sequence): Promise<TurnRe
 
 /** The record with which an end was complete. */
 async function endOf(journal: Journal, asked: Sequence): Promise<Sequence> {
-  for await (const record of records(journal, asked - 1)) {
+  for await (const record of recordsOf(journal, asked - 1)) {
     if (isClosedByRestart(record)) throw ambiguous({ session_id: journal.sessionId, sequence: asked });
     // A later end of a session that was ending already left only that it was asked; it is over when the session is.
     if (record.type === 'session_ended' || (record.type === 'request_answered' && record.state === 'ended')) return record.sequence;
@@ -91,20 +89,10 @@ async function endOf(journal: Journal, asked: Sequence): Promise<Sequence> {
   throw inProgress();
 }
 
-/** The session as it was when a record was its last. */
-async function viewAt(journal: Journal, sequence: Sequence, isResident: boolean): Promise<SessionView> {
-  const state = SessionState.empty();
-  for await (const record of records(journal, 0)) {
-    state.apply(record);
-    if (record.sequence === sequence) break;
-  }
-  return viewOf(journal.sessionId, rowOf(state), state.facts.created, isResident);
+function isRecord(sequence: Sequence): (record: SessionRecord) => boolean {
+  return (record) => record.sequence === sequence;
 }
 
 function isClosedByRestart(record: SessionRecord): boolean {
   return record.type === 'turn_failed' && record.data.code === 'interrupted_by_restart';
-}
-
-async function* records(journal: Journal, after: Sequence): AsyncGenerator<SessionRecord> {
-  for await (const frame of journal.read(after)) yield* recordsAfter(frame, after);
 }

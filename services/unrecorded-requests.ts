@@ -6,19 +6,16 @@
  *   U2. A request that was refused, or that is known to have changed nothing, gives its key back.
  */
 import type { JsonValue } from '../machines/messages.ts';
-import type { SessionRecord } from '../machines/records.ts';
-import { SessionState } from '../machines/replay.ts';
 import { StorageError, type Journal } from '../storage/journal.ts';
-import { rowOf, type Catalog } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { Claim, Claims } from './claims.ts';
 import { ServiceError } from './errors.ts';
 import type { KeyedCall } from './keyed-call.ts';
 import type { Log } from './ports.ts';
-import { recordsAfter } from './record-codec.ts';
+import { viewAt } from './past-views.ts';
 import { ambiguous, inProgress, refuseOtherBody } from './repeats.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type { SessionView } from './session-service.ts';
-import { viewOf } from './session-views.ts';
 
 export class UnrecordedRequests {
   readonly #claims: Claims;
@@ -124,15 +121,6 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The session as it was when its creation was over. */
-async function viewAtReady(journal: Journal, isResident = false): Promise<SessionView> {
-  const state = SessionState.empty();
-  for await (const record of records(journal)) {
-    state.apply(record);
-    if (record.type === 'session_ready' || record.type === 'session_failed') break;
-  }
-  return viewOf(journal.sessionId, rowOf(state), state.facts.created, isResident);
-}
-
-async function* records(journal: Journal): AsyncGenerator<SessionRecord> {
-  for await (const frame of journal.read(0)) yield* recordsAfter(frame, 0);
+function viewAtReady(journal: Journal, isResident = false): Promise<SessionView> {
+  return viewAt(journal, ({ type }) => type === 'session_ready' || type === 'session_failed', isResident);
 }

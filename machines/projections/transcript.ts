@@ -3,8 +3,8 @@
  * changes it, and a resume, which goes back to the checkpoint.
  *
  *   P1. A delta's cost is what it adds or replaces, never the conversation's length.
- *   P2. A reference names a record of the running turn or the one before it, after the checkpoint; so what has to be
- *       kept to resolve references is bounded by two turns.
+ *   P2. A reference names a record of the running turn or the one before it, after the checkpoint, or a message that still
+ *       waits; so what has to be kept to resolve references is bounded by two turns and the queue.
  */
 import { userMessage, type Message, type ToolResultBlock, contentOf } from '../messages.ts';
 import type { MessageOrReference, MessagesDelta, Sequence, SessionRecord } from '../records.ts';
