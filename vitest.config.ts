@@ -5,6 +5,8 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
+    // By itself the runner leaves one core idle, which on a machine with two is half of it.
+    maxWorkers: '100%',
     projects: [
       {
         test: { ...timeouts, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/simulation/**'] },

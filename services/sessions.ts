@@ -282,10 +282,9 @@ export class Sessions implements SessionService {
       const answer = serviceError(error);
       if (answer.code === 'not_found') return null;
       // One session's damage, or a disk that fails under it, takes no other off the list.
-      if (answer.code === 'journal_corrupt' || answer.code === 'journal_unavailable' || answer.code === 'disk_full') {
-        return { session_id: sessionId, damaged: true, message: answer.message };
-      }
-      throw answer;
+      if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };
+      if (answer.code !== 'journal_unavailable' && answer.code !== 'disk_full') throw answer;
+      return { session_id: sessionId, damaged: true, message: 'the journal cannot be read now, since the disk fails under it' };
     }
   }
 

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runsLongForms } from '../support/slow-tests.ts';
 import { KEPT } from './kept-histories.ts';
@@ -27,4 +29,15 @@ describe('the simulation finds', () => {
       expect(failure.script.length, inWords(failure)).toBeLessThanOrEqual(16);
     }, 300_000);
   }
+});
+
+describe('each fault', () => {
+  it('changes what is there, in one place, so that a change of the code cannot leave it without effect', async () => {
+    for (const { name, changes } of MUTATIONS) {
+      for (const { file, search } of changes) {
+        const text = await readFile(path.resolve(import.meta.dirname, '../..', file), 'utf8');
+        expect(text.split(search).length - 1, `${name} in ${file}`).toBe(1);
+      }
+    }
+  });
 });
