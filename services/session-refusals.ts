@@ -66,3 +66,8 @@ export function serviceError(error: unknown): ServiceError {
   }
   return new ServiceError('internal', 'something went wrong inside the server; its log has the details', { cause: error });
 }
+
+/** Of a session that is not there, and of another tenant's, which must read the same. */
+export function notFound(): ServiceError {
+  return new ServiceError('not_found', MESSAGE_OF_STORAGE.session_not_found);
+}

@@ -12,22 +12,21 @@ import type { AdmittedWork } from './admitted-work.ts';
 import type { Catalog, CatalogRow } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
-import type { EventFeed, FollowedJournal } from './event-feed.ts';
-import { assertCursor, creationOf, eventPage, recordPage, someRecords } from './history.ts';
+import type { EventFeed } from './event-feed.ts';
+import { assertCursor, creationOf, eventPage, recordPage } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 import { answerAgain } from './repeats.ts';
 import type { UnrecordedRequests } from './unrecorded-requests.ts';
 import { statusOf, viewOf } from './session-views.ts';
-import { TurnAnswerFold } from './turn-answer.ts';
-import { accepted, serviceError } from './session-refusals.ts';
+import { SessionFollowing } from './session-following.ts';
+import { accepted, notFound, serviceError } from './session-refusals.ts';
 import type { SessionCredentials } from './session-credentials.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type {
   CreateSession,
   DamagedSessionView,
-  Followed,
   Following,
   ListQuery,
   MetadataChanges,
@@ -57,9 +56,11 @@ export interface SessionsParts {
 
 export class Sessions implements SessionService {
   readonly #parts: SessionsParts;
+  readonly #following: SessionFollowing;
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
+    this.#following = new SessionFollowing(parts);
   }
 
   async create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView> {
@@ -121,7 +122,7 @@ export class Sessions implements SessionService {
 
   async send(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnAnswer> {
     return this.#keyed(tenant, sessionId, { kind: 'send', input, mode: 'sync' }, keyed, (records) =>
-      this.#turnAnswer(sessionId, startedIn(records)),
+      this.#following.turnAnswer(sessionId, startedIn(records)),
     );
   }
 
@@ -141,7 +142,7 @@ export class Sessions implements SessionService {
 
   async end(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView> {
     return this.#keyed(tenant, sessionId, { kind: 'end', mode: 'wait' }, keyed, async () => {
-      await this.#untilEnded(sessionId);
+      await this.#following.untilEnded(sessionId);
       return this.#view(tenant, sessionId);
     });
   }
@@ -300,56 +301,8 @@ export class Sessions implements SessionService {
       // Both of one moment: the end may have been committed since the journal was read.
       const row = this.#parts.catalog.row(sessionId);
       const ended = row?.state === 'ended' && after >= row.last_sequence;
-      return { ended, items: this.#projected(sessionId, after, signal, project) };
+      return { ended, items: this.#following.items(sessionId, after, signal, project) };
     });
-  }
-
-  async *#projected<T>(
-    sessionId: string,
-    after: Sequence,
-    signal: AbortSignal,
-    project: (record: SessionRecord) => T | null,
-  ): AsyncGenerator<Followed<T>> {
-    try {
-      for await (const followed of this.#records(sessionId, after, signal)) {
-        if (followed.kind === 'live') {
-          yield followed;
-          continue;
-        }
-        const item = project(followed.item);
-        if (item !== null) yield { kind: 'recorded', item };
-      }
-    } catch (error) {
-      throw serviceError(error);
-    }
-  }
-
-  #records(sessionId: string, after: Sequence, signal: AbortSignal): AsyncGenerator<Followed<SessionRecord>> {
-    const { catalog, feed, registry } = this.#parts;
-    const journal: FollowedJournal = {
-      readSome: (cursor) => registry.read(sessionId, (opened) => someRecords(opened, cursor)),
-      isOver: () => catalog.row(sessionId)?.state === 'ended',
-    };
-    return feed.follow(sessionId, after, journal, signal);
-  }
-
-  /** The turn's answer, from its own records: the caller follows them like anybody else. */
-  async #turnAnswer(sessionId: string, sequence: Sequence): Promise<TurnAnswer> {
-    const fold = new TurnAnswerFold(sessionId);
-    for await (const followed of this.#records(sessionId, sequence - 1, neverAborted())) {
-      const answer = followed.kind === 'recorded' ? fold.apply(followed.item) : null;
-      if (answer !== null) return answer;
-    }
-    if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server was shut down before the turn was over');
-    throw notFound();
-  }
-
-  async #untilEnded(sessionId: string): Promise<void> {
-    const row = this.#parts.catalog.row(sessionId);
-    if (row?.state === 'ended') return;
-    for await (const followed of this.#records(sessionId, row?.last_sequence ?? 0, neverAborted())) {
-      if (followed.kind === 'recorded' && followed.item.type === 'session_ended') return;
-    }
   }
 }
 
@@ -366,17 +319,8 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A turn's answer is waited for however long it takes: its bounds are the turn's own. */
-function neverAborted(): AbortSignal {
-  return new AbortController().signal;
-}
-
 function startedIn(records: readonly SessionRecord[]): Sequence {
   const started = records.find(({ type }) => type === 'turn_started');
   if (started === undefined) throw new Error('an accepted message starts its turn in the same commit');
   return started.sequence;
-}
-
-function notFound(): ServiceError {
-  return new ServiceError('not_found', 'there is no such session');
 }

@@ -1,0 +1,82 @@
+/**
+ * Following a session, and waiting for what becomes of it: whoever waits for a turn or for an end follows the session's
+ * records like any other reader.
+ */
+import type { Sequence, SessionRecord } from '../machines/records.ts';
+import type { Catalog } from './catalog.ts';
+import { ServiceError } from './errors.ts';
+import type { EventFeed } from './event-feed.ts';
+import { someRecords } from './history.ts';
+import { notFound, serviceError } from './session-refusals.ts';
+import type { SessionRegistry } from './session-registry.ts';
+import type { Followed, TurnAnswer } from './session-service.ts';
+import { TurnAnswerFold } from './turn-answer.ts';
+
+export interface FollowingParts {
+  readonly registry: SessionRegistry;
+  readonly catalog: Catalog;
+  readonly feed: EventFeed;
+  isDraining(): boolean;
+}
+
+export class SessionFollowing {
+  readonly #parts: FollowingParts;
+
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
+  }
+
+  /** What a reader is shown of the records, with live events between; a record of which it is shown nothing is passed over. */
+  async *items<T>(
+    sessionId: string,
+    after: Sequence,
+    signal: AbortSignal,
+    project: (record: SessionRecord) => T | null,
+  ): AsyncGenerator<Followed<T>> {
+    try {
+      for await (const followed of this.#records(sessionId, after, signal)) {
+        if (followed.kind === 'live') {
+          yield followed;
+          continue;
+        }
+        const item = project(followed.item);
+        if (item !== null) yield { kind: 'recorded', item };
+      }
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
+  /** The answer of the turn that began with a record, once it is over. */
+  async turnAnswer(sessionId: string, started: Sequence): Promise<TurnAnswer> {
+    const fold = new TurnAnswerFold(sessionId);
+    for await (const followed of this.#records(sessionId, started - 1, neverAborted())) {
+      const answer = followed.kind === 'recorded' ? fold.apply(followed.item) : null;
+      if (answer !== null) return answer;
+    }
+    if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server was shut down before the turn was over');
+    throw notFound();
+  }
+
+  async untilEnded(sessionId: string): Promise<void> {
+    const row = this.#parts.catalog.row(sessionId);
+    if (row?.state === 'ended') return;
+    for await (const followed of this.#records(sessionId, row?.last_sequence ?? 0, neverAborted())) {
+      if (followed.kind === 'recorded' && followed.item.type === 'session_ended') return;
+    }
+  }
+
+  #records(sessionId: string, after: Sequence, signal: AbortSignal): AsyncGenerator<Followed<SessionRecord>> {
+    const { catalog, feed, registry } = this.#parts;
+    const journal = {
+      readSome: (cursor: Sequence) => registry.read(sessionId, (opened) => someRecords(opened, cursor)),
+      isOver: () => catalog.row(sessionId)?.state === 'ended',
+    };
+    return feed.follow(sessionId, after, journal, signal);
+  }
+}
+
+/** What becomes of a turn is waited for however long it takes: its bounds are the turn's own. */
+function neverAborted(): AbortSignal {
+  return new AbortController().signal;
+}
