@@ -62,6 +62,14 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     when: 'A session is deleted that has neither ended nor failed.',
     advice: '`POST …/end` first.',
   },
+  already_started: {
+    when: 'The message is not waiting any more: its turn has started, and may be over.',
+    advice: 'Interrupt the turn, if it still runs.',
+  },
+  conflict: {
+    when: 'A message of this session was sent with the same `key` and another text.',
+    advice: 'A new message needs a new key.',
+  },
   idempotency_in_progress: {
     when: 'The request that this `Idempotency-Key` was first sent with is still under way.',
     advice: 'Send the same again when the turn or the end is over: it gets the first answer.',

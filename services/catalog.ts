@@ -3,6 +3,7 @@
  * journal, set by whoever opens or moves the session, before anybody hears of the change; it is no store of its own.
  */
 import type { ChartState } from '../machines/projections/status.ts';
+import type { Checkpoint } from '../machines/projections/session-facts.ts';
 import type { Metadata, Sequence } from '../machines/records.ts';
 import type { SessionState } from '../machines/replay.ts';
 
@@ -13,12 +14,13 @@ export interface CatalogRow {
   readonly created_at: number;
   readonly updated_at: number;
   readonly metadata: Metadata;
+  readonly checkpoint: Checkpoint | null;
 }
 
 const NO_METADATA: Metadata = {};
 
 export function rowOf(state: SessionState): CatalogRow {
-  const { created, created_at, updated_at, metadata } = state.facts;
+  const { created, created_at, updated_at, metadata, checkpoint } = state.facts;
   return {
     tenant: created.tenant,
     state: state.state,
@@ -26,6 +28,7 @@ export function rowOf(state: SessionState): CatalogRow {
     created_at,
     updated_at,
     metadata: Object.keys(metadata).length === 0 ? NO_METADATA : metadata,
+    checkpoint,
   };
 }
 

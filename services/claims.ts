@@ -119,7 +119,7 @@ export class Claims {
   async keepAnswer(tenant: string, sessionId: string, answer: () => Promise<JsonValue>): Promise<void> {
     const claims = await this.#tenant(tenant);
     for (const [name, claim] of claims.byName) {
-      if (claim.session_id !== sessionId || !name.startsWith('create ') || this.#isForgotten(claim)) continue;
+      if (claim.session_id !== sessionId || !isOfCreate(name) || this.#isForgotten(claim)) continue;
       await this.#answer(tenant, claims, name, await answer());
     }
   }
@@ -163,6 +163,11 @@ export class Claims {
     }
     return { byName, underWay: new Set() };
   }
+}
+
+/** Both surfaces create sessions. */
+function isOfCreate(name: string): boolean {
+  return /^(sessions\.)?create /.test(name);
 }
 
 function apply(byName: Map<string, Claim>, entry: Entry): void {

@@ -16,6 +16,8 @@ export type ServiceErrorCode =
   | 'must_resume'
   | 'not_resumable'
   | 'must_end'
+  | 'already_started'
+  | 'conflict'
   | 'too_large'
   | 'idempotency_in_progress'
   | 'idempotency_ambiguous'

@@ -1,5 +1,5 @@
 /** Calls that carry an idempotency key: what each route's repeat is answered with, and how the caller learns of it. */
-import type { KeyedRequest } from '../machines/records.ts';
+import type { KeyedRequest, Surface } from '../machines/records.ts';
 import type { SessionView, TurnAnswer, TurnReceipt } from './session-service.ts';
 
 /** What each keyed route answers. Null: that it is done is all there is to say. */
@@ -10,6 +10,7 @@ export interface RouteAnswers {
   readonly cancel: null;
   readonly resume: SessionView;
   readonly end: SessionView;
+  readonly close: null;
   readonly change_metadata: SessionView;
   readonly delete: null;
 }
@@ -23,9 +24,9 @@ export class KeyedCall<R extends KeyedRoute = KeyedRoute> {
   /** Set where the answer is that of an earlier call with the same key. */
   isReplayed = false;
 
-  /** `body`: SHA-256 of the body's canonical JSON, in hex. */
-  constructor(route: R, key: string, body: string) {
+  /** `body`: SHA-256 of the body's canonical JSON, in hex. The two surfaces are scopes of their own. */
+  constructor(route: R, key: string, body: string, surface: Surface = 'v1') {
     this.route = route;
-    this.request = { key, route, body };
+    this.request = { key, route: surface === 'v1' ? route : `${surface}.${route}`, body };
   }
 }

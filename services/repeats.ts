@@ -37,6 +37,7 @@ export async function answerAgain(
     case 'change_metadata':
       return viewAt(journal, isRecord(first.sequence), isResident);
     case 'cancel':
+    case 'close':
       return null;
     case 'create':
     case 'delete':

@@ -5,8 +5,10 @@
  * Another tenant's session is `not_found`, exactly like one that does not exist.
  */
 import type { JsonObject, Message, UserInput } from '../machines/messages.ts';
+import type { LifecycleCursor, LifecycleEvent } from '../machines/projections/lifecycle-events.ts';
 import type { PublicEvent } from '../machines/projections/public-events.ts';
-import type { SessionStatus } from '../machines/projections/status.ts';
+import type { Checkpoint } from '../machines/projections/session-facts.ts';
+import type { LifecycleStatus, SessionStatus } from '../machines/projections/status.ts';
 import type {
   AfterStop,
   FinishReason,
@@ -44,6 +46,8 @@ export interface CreateSession {
 export interface SessionView {
   readonly session_id: string;
   readonly status: SessionStatus;
+  /** As the lifecycle surface reads it. Null: the session is still being created, and is not there yet. */
+  readonly lifecycle_status: LifecycleStatus | null;
   /** Whether an actor is in memory. */
   readonly resident: boolean;
   readonly last_sequence: Sequence;
@@ -58,6 +62,8 @@ export interface SessionView {
   readonly after_stop: AfterStop;
   readonly retain: Retain;
   readonly metadata: Metadata;
+  /** Where a resume goes back to. Null: the session is still being created, or its creation failed. */
+  readonly checkpoint: Checkpoint | null;
 }
 
 /** A session whose journal is refused, or cannot be read now: what is known of it is that it is there. */
@@ -85,14 +91,27 @@ export interface TurnReceipt {
   readonly sequence: Sequence;
 }
 
-export interface Page<T> {
+/** A message that waits for its turn. */
+export interface WaitingMessage {
+  readonly message_sequence: Sequence;
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly recorded_at: number;
+}
+
+export interface Page<T, C = Sequence> {
   readonly items: readonly T[];
   /** The cursor after which the next page begins. It advances even past private records. */
-  readonly next_cursor: Sequence;
+  readonly next_cursor: C;
 }
 
 /** What only those see who watch as it happens. */
-export type LiveEvent =
+export type LiveEvent = LiveContent & {
+  /** That of the turn's message. */
+  readonly message_sequence: Sequence;
+};
+
+export type LiveContent =
   | { readonly type: 'model_delta'; readonly data: { readonly started_sequence: Sequence } & ModelDelta }
   | {
       readonly type: 'telemetry';
@@ -110,15 +129,17 @@ export interface ListQuery {
   readonly after: string;
   readonly limit: number;
   readonly status?: SessionStatus;
+  /** Asked for by the lifecycle surface: sessions that are still being created are not there, and a status is its own. */
+  readonly lifecycle?: { readonly status?: LifecycleStatus };
   /** Only sessions whose metadata says all of this. */
   readonly metadata?: Metadata;
 }
 
 export type MetadataChanges = Readonly<Record<string, string | null>>;
 
-export interface PageQuery {
+export interface PageQuery<C = Sequence> {
   /** 0 is the start. */
-  readonly after: Sequence;
+  readonly after: C;
   readonly limit: number;
 }
 
@@ -145,6 +166,23 @@ export interface SessionService {
   send(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnAnswer>;
   /** Answers when `turn_started` is durable. */
   submit(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnReceipt>;
+  /**
+   * Answers when the message is durable, with its `user.message`. It waits where a turn is running: `queue_full` where as
+   * many wait as may. A `key` that the session knows changes nothing, whatever its state: the same text is answered with
+   * the first message again, another one with `conflict`.
+   */
+  queue(tenant: string, sessionId: string, message: { readonly text: string; readonly key?: string }): Promise<LifecycleEvent<'user.message'>>;
+  /** The messages that wait, first come first. */
+  waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]>;
+  /** Takes a message off the queue. Rejects with `already_started`, or `not_found` where no such message waits. */
+  withdraw(tenant: string, sessionId: string, messageSequence: Sequence): Promise<void>;
+  /** Accepted in every state; nothing changes where no turn is running. Answers when it is recorded. */
+  interrupt(tenant: string, sessionId: string): Promise<void>;
+  /**
+   * Ends the session, and stops its running turn for it. Accepted in every state, and more than once. Answers when it is
+   * recorded.
+   */
+  close(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void>;
   /** Accepted in every state; nothing changes where no turn is running. Answers when it is recorded. */
   cancel(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void>;
   resume(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView>;
@@ -154,6 +192,11 @@ export interface SessionService {
   changeMetadata(tenant: string, sessionId: string, changes: MetadataChanges, keyed?: KeyedCall): Promise<SessionView>;
   delete(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void>;
 
+  lifecycleEvents(
+    tenant: string,
+    sessionId: string,
+    query: PageQuery<LifecycleCursor>,
+  ): Promise<Page<LifecycleEvent, LifecycleCursor>>;
   events(tenant: string, sessionId: string, query: PageQuery & { readonly types?: readonly string[] }): Promise<Page<PublicEvent>>;
   journal(tenant: string, sessionId: string, query: PageQuery): Promise<Page<SessionRecord>>;
   transcript(
@@ -167,6 +210,12 @@ export interface SessionService {
    * time: a slow reader holds nothing and misses nothing recorded, and may miss live ones.
    * `ended`: the session is over and there is nothing after the cursor.
    */
+  followLifecycle(
+    tenant: string,
+    sessionId: string,
+    after: LifecycleCursor,
+    signal: AbortSignal,
+  ): Promise<Following<LifecycleEvent>>;
   followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>>;
   followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>>;
 }

@@ -1,5 +1,11 @@
 /** A session as it is shown: its creation, and what the catalog's row says of it. */
-import { STATUS_OF_STATE, type ChartState, type SessionStatus } from '../machines/projections/status.ts';
+import {
+  LIFECYCLE_STATUS_OF_STATE,
+  STATUS_OF_STATE,
+  type ChartState,
+  type LifecycleStatus,
+  type SessionStatus,
+} from '../machines/projections/status.ts';
 import type { SessionCreated } from '../machines/records.ts';
 import type { CatalogRow } from './catalog.ts';
 import type { SessionView } from './session-service.ts';
@@ -8,6 +14,7 @@ export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreat
   return {
     session_id: sessionId,
     status: statusOf(row.state),
+    lifecycle_status: lifecycleStatusOf(row.state),
     resident,
     last_sequence: row.last_sequence,
     created_at: row.created_at,
@@ -20,10 +27,19 @@ export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreat
     after_stop: created.after_stop,
     retain: created.retain,
     metadata: row.metadata,
+    checkpoint: row.checkpoint,
   };
 }
 
 export function statusOf(state: ChartState): SessionStatus {
+  return STATUS_OF_STATE[stateOfSession(state)];
+}
+
+export function lifecycleStatusOf(state: ChartState): LifecycleStatus | null {
+  return LIFECYCLE_STATUS_OF_STATE[stateOfSession(state)];
+}
+
+function stateOfSession(state: ChartState): Exclude<ChartState, 'none'> {
   if (state === 'none') throw new Error('there is no session before its first record');
-  return STATUS_OF_STATE[state];
+  return state;
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../machines/messages.ts';
 import type { Command } from '../machines/commands.ts';
 import type { Sequence, SessionCreated, TurnFailureCode } from '../machines/records.ts';
 import type { Intake } from './intake.ts';
-import type { LiveEvent } from './session-service.ts';
+import type { LiveContent, LiveEvent } from './session-service.ts';
 import type { Clock } from './ports.ts';
 import type { TelemetrySink } from './telemetry.ts';
 import type { Receipt, SessionActor } from './session-actor.ts';
@@ -102,8 +102,8 @@ export class TurnScope {
     return this.actor.submit(command);
   }
 
-  live(event: LiveEvent): void {
-    if (!this.#isOver) this.#live(event);
+  live(event: LiveContent): void {
+    if (!this.#isOver) this.#live({ ...event, message_sequence: this.messageSequence });
   }
 
   /** To whoever watches, and to the sink. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import { CHART_STATES } from '../../machines/projections/status.ts';
 import { RECORD_VISIBILITY, type RecordType, type SessionRecord } from '../../machines/records.ts';
-import type { LiveEvent } from '../../services/session-service.ts';
+import type { LiveContent } from '../../services/session-service.ts';
 import { jsonObjectSchema, jsonSchema } from './messages.ts';
 import { ends, ofTurn, originSchema, RECORDS, sequenceSchema } from './record-data.ts';
 
@@ -58,11 +58,11 @@ export const eventSchema: z.ZodType<PublicEvent> = z
   .meta({ id: 'Event', description: 'A public record. Sequences have holes where a record is private. More types may come: pass over those that you do not know.' });
 
 const liveTypes = { model_delta: 'model_delta', tool_progress: 'tool_progress', telemetry: 'telemetry' } satisfies {
-  readonly [T in LiveEvent['type']]: T;
+  readonly [T in LiveContent['type']]: T;
 };
 export const LIVE_TYPES: readonly string[] = Object.values(liveTypes);
 
-export const liveEventSchema: z.ZodType<LiveEvent> = z
+export const liveEventSchema: z.ZodType<LiveContent> = z
   .union([
     z
       .object({

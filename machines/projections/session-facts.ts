@@ -1,6 +1,16 @@
 /** What is told of a session beside its status: how it was created, its metadata, and when it last changed in public. */
-import type { Metadata, SessionCreated, SessionRecord } from '../records.ts';
+import type { Metadata, Sequence, SessionCreated, SessionRecord } from '../records.ts';
 import { publicEventOf } from './public-events.ts';
+
+/** The state that a resume goes back to: the creation's end, or the last completed turn's. */
+export interface Checkpoint {
+  /** The record that set it. */
+  readonly sequence: Sequence;
+  /** 0 for the creation's, its opening conversation included; else the sequence. */
+  readonly offset: Sequence;
+  /** Epoch milliseconds. */
+  readonly recorded_at: number;
+}
 
 export interface SessionFacts {
   readonly created: SessionCreated;
@@ -11,13 +21,16 @@ export interface SessionFacts {
   readonly updated_at: number;
   /** The last record's time, public or private: no later record may be before it. */
   readonly recorded_at: number;
+  /** Null until the session is created. */
+  readonly checkpoint: Checkpoint | null;
 }
 
 export function factsAfter(before: SessionFacts | null, record: SessionRecord): SessionFacts | null {
   const { recorded_at } = record;
   if (record.type === 'session_created') {
     const created = record.data;
-    return { created, metadata: created.metadata, created_at: recorded_at, updated_at: recorded_at, recorded_at };
+    const { metadata } = created;
+    return { created, metadata, created_at: recorded_at, updated_at: recorded_at, recorded_at, checkpoint: null };
   }
   if (before === null) return null;
   return {
@@ -25,5 +38,11 @@ export function factsAfter(before: SessionFacts | null, record: SessionRecord): 
     metadata: record.type === 'session_metadata_changed' ? record.data.metadata : before.metadata,
     updated_at: publicEventOf(record) === null ? before.updated_at : recorded_at,
     recorded_at,
+    checkpoint: checkpointSetBy(record) ?? before.checkpoint,
   };
+}
+
+function checkpointSetBy({ type, sequence, recorded_at }: SessionRecord): Checkpoint | null {
+  if (type === 'session_ready') return { sequence, offset: 0, recorded_at };
+  return type === 'turn_ended' ? { sequence, offset: sequence, recorded_at } : null;
 }

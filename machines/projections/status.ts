@@ -32,3 +32,24 @@ export const STATUS_OF_STATE: Readonly<Record<Exclude<ChartState, 'none'>, Sessi
   ending: 'ending',
   ended: 'ended',
 };
+
+export const LIFECYCLE_STATUSES = ['idle', 'running', 'interrupted', 'failed', 'closed'] as const;
+/** A session's status on the lifecycle surface. */
+export type LifecycleStatus = (typeof LIFECYCLE_STATUSES)[number];
+
+/**
+ * Null: the session is not there yet. One that failed while it was created can only be ended or deleted, and reads
+ * `closed`: what reads `failed` can be resumed.
+ */
+export const LIFECYCLE_STATUS_OF_STATE: Readonly<Record<Exclude<ChartState, 'none'>, LifecycleStatus | null>> = {
+  creating: null,
+  idle: 'idle',
+  suspended: 'idle',
+  'running.working': 'running',
+  'running.cancelling': 'running',
+  interrupted: 'interrupted',
+  failed: 'failed',
+  unusable: 'closed',
+  ending: 'closed',
+  ended: 'closed',
+};

@@ -42,7 +42,7 @@ function recorded(sequence: number, data?: unknown): Followed<PublicEvent> {
 }
 
 function delta(text: string): Followed<PublicEvent> {
-  return { kind: 'live', event: { type: 'model_delta', data: { started_sequence: 5, text } } };
+  return { kind: 'live', event: { type: 'model_delta', message_sequence: 3, data: { started_sequence: 5, text } } };
 }
 
 describe('what a stream says', () => {

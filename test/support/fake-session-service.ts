@@ -1,4 +1,5 @@
 /** A `SessionService` that notes what it is asked and answers what a test has put there. */
+import type { LifecycleCursor, LifecycleEvent } from '../../machines/projections/lifecycle-events.ts';
 import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import type {
@@ -10,6 +11,7 @@ import type {
   SessionView,
   TurnAnswer,
   TurnReceipt,
+  WaitingMessage,
 } from '../../services/session-service.ts';
 
 export const SESSION_ID = '019a0000000070008000000000000001';
@@ -17,6 +19,7 @@ export const SESSION_ID = '019a0000000070008000000000000001';
 export const SESSION: SessionView = {
   session_id: SESSION_ID,
   status: 'idle',
+  lifecycle_status: 'idle',
   resident: false,
   last_sequence: 2,
   created_at: 1_767_268_800_999,
@@ -28,6 +31,7 @@ export const SESSION: SessionView = {
   after_stop: 'idle',
   retain: null,
   metadata: { team: 'red' },
+  checkpoint: { sequence: 2, offset: 0, recorded_at: 1_767_268_800_999 },
 };
 
 export const TURN: TurnAnswer = {
@@ -77,6 +81,26 @@ export class FakeSessionService implements SessionService {
     return this.#answer('submit', args, { session_id: SESSION_ID, sequence: 4 });
   }
 
+  queue(...args: Parameters<SessionService['queue']>): ReturnType<SessionService['queue']> {
+    return this.#answer('queue', args, lifecycleEventAt(3));
+  }
+
+  waiting(...args: Parameters<SessionService['waiting']>): Promise<readonly WaitingMessage[]> {
+    return this.#answer('waiting', args, [{ message_sequence: 3, text: 'Hello', recorded_at: 1_767_268_800_003 }]);
+  }
+
+  withdraw(...args: Parameters<SessionService['withdraw']>): Promise<void> {
+    return this.#answer('withdraw', args, undefined);
+  }
+
+  interrupt(...args: Parameters<SessionService['interrupt']>): Promise<void> {
+    return this.#answer('interrupt', args, undefined);
+  }
+
+  close(...args: Parameters<SessionService['close']>): Promise<void> {
+    return this.#answer('close', args, undefined);
+  }
+
   cancel(...args: Parameters<SessionService['cancel']>): Promise<void> {
     return this.#answer('cancel', args, undefined);
   }
@@ -93,6 +117,10 @@ export class FakeSessionService implements SessionService {
     return this.#answer('delete', args, undefined);
   }
 
+  lifecycleEvents(...args: Parameters<SessionService['lifecycleEvents']>): Promise<Page<LifecycleEvent, LifecycleCursor>> {
+    return this.#answer('lifecycleEvents', args, { items: [lifecycleEventAt(3)], next_cursor: { sequence: 7, index: null } });
+  }
+
   events(...args: Parameters<SessionService['events']>): Promise<Page<PublicEvent>> {
     return this.#answer('events', args, { items: [eventAt(3)], next_cursor: 7 });
   }
@@ -103,6 +131,10 @@ export class FakeSessionService implements SessionService {
 
   transcript(...args: Parameters<SessionService['transcript']>): ReturnType<SessionService['transcript']> {
     return this.#answer('transcript', args, { messages: [{ role: 'user', content: [] }], through_sequence: 9 });
+  }
+
+  followLifecycle(...args: Parameters<SessionService['followLifecycle']>): Promise<Following<LifecycleEvent>> {
+    return this.#answer('followLifecycle', args, { ended: true, items: nothing() });
   }
 
   followEvents(...args: Parameters<SessionService['followEvents']>): Promise<Following<PublicEvent>> {
@@ -129,6 +161,10 @@ export class FakeSessionService implements SessionService {
 
 export function eventAt(sequence: number, data: unknown = { message_sequence: 2 }): PublicEvent {
   return { sequence, recorded_at: 1_767_268_800_000 + sequence, type: 'turn_started', data };
+}
+
+export function lifecycleEventAt(sequence: number, text = 'Hello'): LifecycleEvent<'user.message'> {
+  return { sequence, index: 0, recorded_at: 1_767_268_800_000 + sequence, type: 'user.message', input_sequence: sequence, data: { text } };
 }
 
 export function recordAt(sequence: number): SessionRecord<'turn_started'> {

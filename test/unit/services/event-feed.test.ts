@@ -8,7 +8,7 @@ import type { Followed, LiveEvent } from '../../../services/session-service.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
 const record = (sequence: number): SessionRecord => ({ sequence, recorded_at: 0, type: 'kv_put', state: 'running.working', data: { message_sequence: 3, key: 'key', value: sequence } });
-const delta = (text: string): LiveEvent => ({ type: 'model_delta', data: { started_sequence: 1, text } });
+const delta = (text: string): LiveEvent => ({ type: 'model_delta', message_sequence: 1, data: { started_sequence: 1, text } });
 
 /** A session's journal as followers see it, and its feed, without anything else. */
 class Source implements FollowedJournal {
