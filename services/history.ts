@@ -47,6 +47,20 @@ export async function* recordsOf(journal: Journal, after: Sequence): AsyncGenera
   for await (const frame of journal.read(after)) yield* recordsAfter(frame, after);
 }
 
+/** How far a reader at a cursor has seen all that it is shown: behind its last item lie only records that are none. */
+export async function shownThrough(
+  journal: Journal,
+  after: Sequence,
+  project: (record: SessionRecord) => unknown,
+): Promise<Sequence> {
+  let through = after;
+  for await (const record of recordsOf(journal, after)) {
+    if (project(record) !== null) break;
+    through = record.sequence;
+  }
+  return through;
+}
+
 /** The journal's first record. */
 export async function creationOf(journal: Journal): Promise<SessionRecord<'session_created'>> {
   const first = await recordAt(journal, 1);

@@ -13,7 +13,7 @@ import type { Catalog, CatalogRow } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
-import { assertCursor, creationOf, eventPage, recordPage } from './history.ts';
+import { assertCursor, creationOf, eventPage, recordPage, shownThrough } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 import { answerAgain } from './repeats.ts';
@@ -78,6 +78,10 @@ export class Sessions implements SessionService {
         });
       });
     });
+  }
+
+  async assertThere(tenant: string, sessionId: string): Promise<void> {
+    await answering(async () => this.#rowOf(tenant, sessionId));
   }
 
   async get(tenant: string, sessionId: string): Promise<SessionView> {
@@ -297,10 +301,14 @@ export class Sessions implements SessionService {
     project: (record: SessionRecord) => T | null,
   ): Promise<Following<T>> {
     return answering(async () => {
-      await this.#read(tenant, sessionId, async (journal) => assertCursor(journal, after));
+      const { catalog } = this.#parts;
+      const through = await this.#read(tenant, sessionId, async (journal) => {
+        assertCursor(journal, after);
+        return catalog.row(sessionId)?.state === 'ended' ? shownThrough(journal, after, project) : after;
+      });
       // Both of one moment: the end may have been committed since the journal was read.
-      const row = this.#parts.catalog.row(sessionId);
-      const ended = row?.state === 'ended' && after >= row.last_sequence;
+      const row = catalog.row(sessionId);
+      const ended = row?.state === 'ended' && through >= row.last_sequence;
       return { ended, items: this.#following.items(sessionId, after, signal, project) };
     });
   }
