@@ -11,6 +11,8 @@ import { parseVaultKey } from '../storage/vault-key-file.ts';
 const SECS_MAX = 1_000_000_000;
 // The text of a body has to fit into one string of the runtime, twice while it is decoded.
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
+// The commit that closes a stopped turn holds a record for each message that waits, and is one frame.
+const QUEUE_MESSAGES_MAX = 10_000;
 
 export interface ListenAddress {
   /** Without brackets. */
@@ -45,6 +47,8 @@ export interface Options {
   readonly cancelMs: number;
   readonly emittedBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly runningTurnsMax: number;
+  readonly queueMessagesMax: number;
   /** Null: released at once. 0: never. */
   readonly retain: Retain;
   readonly drainMs: number | null;
@@ -187,6 +191,22 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
   },
   bodyBytesMax: {
     variable: 'BRAIN_MAX_BODY_BYTES',
+  runningTurnsMax: {
+    variable: 'BRAIN_MAX_RUNNING_TURNS',
+    fallback: { text: '64' },
+    isSecret: false,
+    takes: 'a whole number from 1',
+    meaning: 'How many turns run at a time, of all sessions. Further ones wait, and the tenants take turns.',
+    parse: (text) => wholeNumber(text, { min: 1, max: Number.MAX_SAFE_INTEGER, unit: 1 }),
+  },
+  queueMessagesMax: {
+    variable: 'BRAIN_QUEUE_MESSAGES',
+    fallback: { text: '16' },
+    isSecret: false,
+    takes: `a whole number from 0 to ${QUEUE_MESSAGES_MAX}`,
+    meaning: 'How many messages of one session may wait beside the one that runs. 0: none.',
+    parse: (text) => wholeNumber(text, { min: 0, max: QUEUE_MESSAGES_MAX, unit: 1 }),
+  },
     fallback: { text: '8388608' },
     isSecret: false,
     takes: `a whole number of bytes from 1 to ${BODY_BYTES_MAX}`,

@@ -81,6 +81,8 @@ function readAll(flags: ReadonlyMap<string, string>, environment: Environment): 
     toolMsMax: read(OPTIONS.toolMsMax),
     cancelMs: read(OPTIONS.cancelMs),
     emittedBytesMax: read(OPTIONS.emittedBytesMax),
+    runningTurnsMax: read(OPTIONS.runningTurnsMax),
+    queueMessagesMax: read(OPTIONS.queueMessagesMax),
     bodyBytesMax: read(OPTIONS.bodyBytesMax),
     retain: read(OPTIONS.retain),
     drainMs: read(OPTIONS.drainMs),

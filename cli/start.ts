@@ -37,7 +37,6 @@ import { providerClients, readProviders, type Environment } from './providers.ts
 const SECOND_SIGNAL_MS = 1_000;
 // How long answers that are under way may take when the sessions are closed already.
 const CLOSE_MS = 5_000;
-const QUEUE_MESSAGES_MAX = 16;
 
 /** What keeps the server from starting, in one line for the operator. */
 class StartError extends Error {
@@ -80,7 +79,8 @@ async function start(options: Options, environment: Environment): Promise<void> 
       emittedBytes: options.emittedBytesMax,
       cancelMs: options.cancelMs,
     },
-    rules: { queueMessagesMax: QUEUE_MESSAGES_MAX },
+    runningTurnsMax: options.runningTurnsMax,
+    rules: { queueMessagesMax: options.queueMessagesMax },
     telemetry: telemetry ?? noTelemetry,
     retain: options.retain,
   });

@@ -30,6 +30,7 @@ import type { TurnLimits } from './turn-scope.ts';
 import { UnrecordedRequests } from './unrecorded-requests.ts';
 import type { Vault } from './vault.ts';
 import { Turns } from './turns.ts';
+import { TurnSlots } from './turn-slots.ts';
 
 export interface BrainParts {
   readonly store: SessionStore;
@@ -44,6 +45,8 @@ export interface BrainParts {
   readonly tools: ToolRegistry;
   readonly loops: LoopRegistry;
   readonly limits: TurnLimits;
+  /** How many agent loops run at a time. */
+  readonly runningTurnsMax: number;
   readonly telemetry: TelemetrySink;
   readonly rules: Rules;
   /** How long a session that does not say keeps its actor. */
@@ -54,7 +57,7 @@ export interface Brain {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
   readonly isDraining: boolean;
-  /** How many turns are under way. */
+  /** How many turns are under way, those that wait for a slot included. */
   readonly runningTurns: number;
   /** Admits nothing new, and waits for what was admitted: `boundMs` at most, then it is cancelled. Null: no bound. */
   drain(boundMs: number | null): Promise<void>;
@@ -70,7 +73,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   const work = new AdmittedWork();
   const credentials = new Credentials({ ...parts, files: parts.credentials });
   const sessionCredentials = new SessionCredentials({ ...parts, credentials });
-  const turns = new Turns({ ...parts, feed, sessionCredentials });
+  const turns = new Turns({ ...parts, feed, sessionCredentials, slots: new TurnSlots(parts.runningTurnsMax) });
   let recovered = 0;
   const registry = new SessionRegistry({
     store,

@@ -1,10 +1,12 @@
 /**
  * One turn, from its start record to the commit that closes it.
  *
- *   R1. The loop starts after `activation_started` is durable, and the wall time begins with it.
+ *   R1. The loop starts after `activation_started` is durable, and the wall time begins with it. The turn has its slot
+ *       before that: a loop that only waits for one has not run, and must not be told to be unknown after a crash.
  *   R2. Whatever happens (the loop returns, throws, ignores its cancellation, a bound is reached), the turn is closed by
  *       one commit, after its executors have stopped or the cleanup bound is over.
  *   R3. If the incarnation is discarded, nothing more is recorded: recovery closes the turn.
+ *   R4. A turn that is stopped while it waits is closed without a slot. However the turn ends, its slot is given back.
  */
 import type { TurnEnding } from '../machines/close-turn.ts';
 import type { Sequence } from '../machines/records.ts';
@@ -22,13 +24,14 @@ import type { ModelKey, SessionCredentials } from './session-credentials.ts';
 import { ToolCalls } from './tool-calls.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnScope } from './turn-scope.ts';
-
+import type { TurnSlots } from './turn-slots.ts';
 
 export interface RunnerServices {
   readonly loops: LoopRegistry;
   readonly models: ModelRegistry;
   readonly tools: ToolRegistry;
   readonly sessionCredentials: SessionCredentials;
+  readonly slots: TurnSlots;
   readonly log: Log;
 }
 
@@ -48,18 +51,40 @@ export class TurnRunner {
 
   /** Runs the turn to its end. Rejects only where the turn could not be closed: the session must be discarded then. */
   async run(): Promise<void> {
+    const scope = this.#scope;
+    const slot = this.#services.slots.ask(scope.created.tenant);
+    try {
+      await Promise.race([slot.granted, scope.whenStopped]);
+      if (scope.isStopped) {
+        slot.giveBack();
+        await this.#finishAfter(Promise.resolve(stoppedBefore()));
+      } else {
+        await this.#runWithCredential();
+      }
+    } finally {
+      scope.over();
+      slot.giveBack();
+    }
+  }
+
+  async #runWithCredential(): Promise<void> {
     const { sessionId, created } = this.#scope;
     const credential = await this.#services.sessionCredentials.openForTurn(sessionId, created);
     this.#modelKey = credential.key;
     try {
-      await this.#finish(await this.#activate());
+      await this.#finishAfter(this.#activate());
+    } finally {
+      credential.release();
+    }
+  }
+
+  async #finishAfter(running: Promise<TurnEnding>): Promise<void> {
+    try {
+      await this.#finish(await running);
     } catch (error) {
       if (this.#scope.actor.isStopped) return;
       this.#services.log.error('turn_failed', { session_id: this.#scope.sessionId, error: String(error) });
       await this.#finish({ kind: 'failed', code: 'internal', message: 'the server failed in this turn; its log says why' });
-    } finally {
-      this.#scope.over();
-      credential.release();
     }
   }
 

@@ -1,4 +1,7 @@
-/** The running turns of this process: started, stopped and let go of by what the journals say. */
+/**
+ * The running turns of this process: started, stopped and let go of by what the journals say. One that waits for a slot is
+ * a running turn, too.
+ */
 import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { EventFeed } from './event-feed.ts';
 import { Intake } from './intake.ts';

@@ -52,6 +52,7 @@ export async function startBrain({ disk, clock, random, watcher, ports, log }: P
     log: logger,
     loops,
     limits: { modelCalls: 6, turnMs: 30 * MINUTE_MS, toolMs: 10 * MINUTE_MS, emittedBytes: 1024, cancelMs: 10_000 },
+    runningTurnsMax: 2,
     rules: { queueMessagesMax: 2 },
     telemetry: noTelemetry,
     retain: null,

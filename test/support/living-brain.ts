@@ -32,6 +32,7 @@ export interface LivingBrainOptions {
   readonly tools?: ScriptedTools;
   readonly loops?: TestLoops;
   readonly limits?: Partial<TurnLimits>;
+  readonly runningTurnsMax?: number;
   readonly retain?: Retain;
   readonly serverSecrets?: readonly string[];
 }
@@ -56,7 +57,7 @@ export class LivingBrain {
   readonly #options: LivingBrainOptions;
 
   private constructor(
-    options: Required<Omit<LivingBrainOptions, 'limits' | 'retain' | 'serverSecrets'>> & LivingBrainOptions,
+    options: Required<Omit<LivingBrainOptions, 'limits' | 'runningTurnsMax' | 'retain' | 'serverSecrets'>> & LivingBrainOptions,
     started: Pick<LivingBrain, 'brain' | 'handles' | 'log' | 'telemetry'> & { readonly process: SimulatedProcess },
   ) {
     this.#options = options;
@@ -103,6 +104,7 @@ export class LivingBrain {
       tools,
       loops,
       limits: { ...LIMITS, ...options.limits },
+      runningTurnsMax: options.runningTurnsMax ?? 64,
       rules: { queueMessagesMax: 16 },
       telemetry: { write: (line) => void telemetry.push(line) },
       retain: options.retain ?? null,

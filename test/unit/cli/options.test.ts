@@ -19,6 +19,8 @@ const DEFAULTS: Options = {
   turnMsMax: 1_800_000,
   toolMsMax: 600_000,
   cancelMs: 10_000,
+  runningTurnsMax: 64,
+  queueMessagesMax: 16,
   emittedBytesMax: 1_048_576,
   bodyBytesMax: 8_388_608,
   retain: null,
@@ -62,6 +64,8 @@ describe('options', () => {
         BRAIN_MAX_TURN_SECS: '2',
         BRAIN_MAX_TOOL_SECS: '3',
         BRAIN_CANCEL_SECS: '4',
+        BRAIN_MAX_RUNNING_TURNS: '9',
+        BRAIN_QUEUE_MESSAGES: '10',
         BRAIN_MAX_EMITTED_BYTES: '5',
         BRAIN_MAX_BODY_BYTES: '6',
         BRAIN_SESSION_IDLE_TTL_SECS: '7',
@@ -84,6 +88,8 @@ describe('options', () => {
       turnMsMax: 2000,
       toolMsMax: 3000,
       cancelMs: 4000,
+      runningTurnsMax: 9,
+      queueMessagesMax: 10,
       emittedBytesMax: 5,
       bodyBytesMax: 6,
       retain: 7000,
@@ -102,7 +108,7 @@ describe('options', () => {
 
   it('S-108: take zero as zero: no bound for a turn, no end to a stay', () => {
     const zeros = Object.fromEntries(
-      ['MAX_MODEL_CALLS', 'MAX_TURN_SECS', 'MAX_TOOL_SECS', 'DRAIN_SECS', 'SESSION_IDLE_TTL_SECS', 'CANCEL_SECS', 'MAX_EMITTED_BYTES'].map(
+      ['MAX_MODEL_CALLS', 'MAX_TURN_SECS', 'MAX_TOOL_SECS', 'DRAIN_SECS', 'SESSION_IDLE_TTL_SECS', 'CANCEL_SECS', 'MAX_EMITTED_BYTES', 'QUEUE_MESSAGES'].map(
         (name) => [`BRAIN_${name}`, '0'],
       ),
     );
@@ -115,6 +121,7 @@ describe('options', () => {
       retain: 0,
       cancelMs: 0,
       emittedBytesMax: 0,
+      queueMessagesMax: 0,
     });
   });
 
@@ -141,6 +148,10 @@ describe('options', () => {
     ['BRAIN_MAX_TURN_SECS', ' 5'],
     ['BRAIN_MAX_TOOL_SECS', '99999999999'],
     ['BRAIN_CANCEL_SECS', 'NaN'],
+    ['BRAIN_MAX_RUNNING_TURNS', '0'],
+    ['BRAIN_MAX_RUNNING_TURNS', 'all'],
+    ['BRAIN_QUEUE_MESSAGES', '-1'],
+    ['BRAIN_QUEUE_MESSAGES', '10001'],
     ['BRAIN_MAX_EMITTED_BYTES', '1MiB'],
     ['BRAIN_MAX_BODY_BYTES', '0'],
     ['BRAIN_MAX_BODY_BYTES', '999999999999'],
