@@ -1,10 +1,8 @@
 /** What a session has been through: events and the journal, in pages or followed, and its conversation. */
-import type { Context } from 'koa';
 import type { Sequence } from '../../machines/records.ts';
 import type { Followed } from '../../services/session-service.ts';
-import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
-import { wantsEventStream } from '../negotiation.ts';
+import { lastEventId, wantsEventStream } from '../negotiation.ts';
 import type { RouteTable } from '../route-table.ts';
 import { parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
 import { answerEventStream, type Frame } from '../sse.ts';
@@ -20,7 +18,7 @@ export function addHistoryRoutes(table: RouteTable, dependencies: RouteDependenc
     context.vary('Accept');
     if (wantsEventStream(context)) {
       const { after, types } = parseQuery(readEvents.stream.query, context);
-      const cursor = lastEventId(context) ?? after;
+      const cursor = lastEventId(context, parseSequence) ?? after;
       await answerEventStream(context, dependencies, {
         follow: (signal) => sessions.followEvents(tenant, sessionId, cursor, signal),
         frameOf: (followed) => {
@@ -40,7 +38,7 @@ export function addHistoryRoutes(table: RouteTable, dependencies: RouteDependenc
     context.vary('Accept');
     if (wantsEventStream(context)) {
       const { after } = parseQuery(readJournal.stream.query, context);
-      const cursor = lastEventId(context) ?? after;
+      const cursor = lastEventId(context, parseSequence) ?? after;
       await answerEventStream(context, dependencies, {
         follow: (signal) => sessions.followJournal(tenant, sessionId, cursor, signal),
         frameOf,
@@ -65,13 +63,4 @@ function frameOf(followed: Followed<{ readonly sequence: Sequence; readonly type
   if (followed.kind === 'live') return followed.event;
   const { item } = followed;
   return { type: item.type, id: String(item.sequence), data: item };
-}
-
-/** Where a reader left off; null for one that has read nothing. It comes with the address of the first connection. */
-function lastEventId(context: Context): Sequence | null {
-  const header = context.get('Last-Event-ID');
-  if (header === '') return null;
-  const sequence = parseSequence(header);
-  if (sequence !== null) return sequence;
-  throw new HttpError('invalid_cursor', 'Last-Event-ID must be a sequence: a whole number from 0', { field: '/Last-Event-ID' });
 }

@@ -1,17 +1,18 @@
 /** `/v1/sessions`: create, look at, list, label and delete. */
-import type { ParsedUrlQuery } from 'node:querystring';
-import type { Context } from 'koa';
 import type { CreateSession } from '../../services/session-service.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
 import type { RouteTable } from '../route-table.ts';
-import { parseBody, parseFilters, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { changeMetadataOf, parseListQuery } from '../session-requests.ts';
 import { listedSessionAnswer, sessionAnswer, type SessionListAnswer } from '../wire/answers.ts';
 import type { CreateSessionBody } from '../wire/requests.ts';
 import { changeMetadata, createSession, deleteSession, getSession, listSessions } from './session-contracts.ts';
 
-export function addSessionRoutes(table: RouteTable, { sessions, readBody }: RouteDependencies): void {
+export function addSessionRoutes(table: RouteTable, dependencies: RouteDependencies): void {
+  const { sessions, readBody } = dependencies;
+
   table.guarded(createSession, async (context, tenant) => {
     const body = await readBody(context);
     const session = await answerOnce(context, sessions, { tenant, sessionId: null, route: 'create', body }, (keyed) => {
@@ -24,11 +25,8 @@ export function addSessionRoutes(table: RouteTable, { sessions, readBody }: Rout
   });
 
   table.guarded(listSessions, async (context, tenant) => {
-    const { filters, rest } = splitMetadataFilters(context);
-    const { after = '', limit, status } = parseQuery(listSessions.query, context, rest);
-    const metadata = parseFilters(listSessions.filters, filters);
-    const filter = { ...(status === undefined ? {} : { status }), ...(Object.keys(metadata).length === 0 ? {} : { metadata }) };
-    const page = await sessions.list(tenant, { after, limit, ...filter });
+    const { after = '', ...query } = parseListQuery(context, listSessions);
+    const page = await sessions.list(tenant, { after, ...query });
     const answer: SessionListAnswer = { sessions: page.sessions.map(listedSessionAnswer), next_cursor: page.next_cursor };
     answerJson(context, answer);
   });
@@ -50,26 +48,9 @@ export function addSessionRoutes(table: RouteTable, { sessions, readBody }: Rout
   });
 
   table.guarded(changeMetadata, async (context, tenant) => {
-    const sessionId = sessionIdOf(context);
-    const body = await readBody(context);
-    const session = await answerOnce(context, sessions, { tenant, sessionId, route: 'change_metadata', body }, (keyed) => {
-      parseQuery(changeMetadata.query, context);
-      return sessions.changeMetadata(tenant, sessionId, parseBody(changeMetadata.body.schema, body).metadata, keyed);
-    });
+    const session = await changeMetadataOf(context, dependencies, { tenant, contract: changeMetadata });
     answerJson(context, sessionAnswer(session));
   });
-}
-
-const METADATA_FILTER = 'metadata.';
-
-/** `metadata.KEY=VALUE` names a key of the client's own, so that it stands beside the query's fixed names. */
-function splitMetadataFilters({ query }: Context): { readonly filters: ParsedUrlQuery; readonly rest: ParsedUrlQuery } {
-  const isFilter = ([name]: readonly [string, unknown]): boolean => name.startsWith(METADATA_FILTER);
-  const entries = Object.entries(query);
-  return {
-    filters: Object.fromEntries(entries.filter(isFilter).map(([name, value]) => [name.slice(METADATA_FILTER.length), value])),
-    rest: Object.fromEntries(entries.filter((entry) => !isFilter(entry))),
-  };
 }
 
 function createRequest(body: CreateSessionBody): CreateSession {

@@ -1,18 +1,17 @@
 /** What is asked of a session: messages, and the verbs that stop it, free it and end it. */
-import type { Context } from 'koa';
 import type { UserInput } from '../../machines/messages.ts';
-import type { KeyedCall, RouteAnswers } from '../../services/keyed-call.ts';
-import type { GuardedContract } from '../contract.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
 import { prefersAsync } from '../negotiation.ts';
 import type { RouteTable } from '../route-table.ts';
-import { parseBody, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { parseBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { answerVerb } from '../session-requests.ts';
 import { sessionAnswer, type CancelAnswer, type TurnAnswer, type TurnReceipt } from '../wire/answers.ts';
-import { emptyBody } from '../wire/requests.ts';
 import { cancelTurn, endSession, resumeSession, sendMessage } from './turn-contracts.ts';
 
-export function addTurnRoutes(table: RouteTable, { sessions, readBody }: RouteDependencies): void {
+export function addTurnRoutes(table: RouteTable, dependencies: RouteDependencies): void {
+  const { sessions, readBody } = dependencies;
+
   table.guarded(sendMessage, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
     const body = await readBody(context);
@@ -37,7 +36,7 @@ export function addTurnRoutes(table: RouteTable, { sessions, readBody }: RouteDe
   });
 
   table.guarded(cancelTurn, async (context, tenant) => {
-    await verb(context, { tenant, route: 'cancel', contract: cancelTurn }, async (sessionId, keyed) => {
+    await answerVerb(context, dependencies, { tenant, route: 'cancel', contract: cancelTurn }, async (sessionId, keyed) => {
       await sessions.cancel(tenant, sessionId, keyed);
       return null;
     });
@@ -47,27 +46,12 @@ export function addTurnRoutes(table: RouteTable, { sessions, readBody }: RouteDe
   });
 
   table.guarded(resumeSession, async (context, tenant) => {
-    const session = await verb(context, { tenant, route: 'resume', contract: resumeSession }, (...args) => sessions.resume(tenant, ...args));
+    const session = await answerVerb(context, dependencies, { tenant, route: 'resume', contract: resumeSession }, (...args) => sessions.resume(tenant, ...args));
     answerJson(context, sessionAnswer(session));
   });
 
   table.guarded(endSession, async (context, tenant) => {
-    const session = await verb(context, { tenant, route: 'end', contract: endSession }, (...args) => sessions.end(tenant, ...args));
+    const session = await answerVerb(context, dependencies, { tenant, route: 'end', contract: endSession }, (...args) => sessions.end(tenant, ...args));
     answerJson(context, sessionAnswer(session));
   });
-
-  /** A verb says everything by its path: its body and its query are empty. */
-  async function verb<R extends 'cancel' | 'resume' | 'end'>(
-    context: Context,
-    { tenant, route, contract }: { readonly tenant: string; readonly route: R; readonly contract: GuardedContract },
-    work: (sessionId: string, keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
-  ): Promise<RouteAnswers[R]> {
-    const sessionId = sessionIdOf(context);
-    const body = await readBody(context);
-    return answerOnce(context, sessions, { tenant, sessionId, route, body }, (keyed) => {
-      parseQuery(contract.query, context);
-      parseOptionalBody(emptyBody, body);
-      return work(sessionId, keyed);
-    });
-  }
 }
