@@ -72,6 +72,8 @@ export interface SessionCreated {
   readonly retain: Retain;
   readonly after_stop: AfterStop;
   readonly metadata: Metadata;
+  /** Which fields a create on the lifecycle surface gave in its `config`, which is shown again so. Their values stand above. */
+  readonly config_fields?: readonly string[];
 }
 
 export type Metadata = Readonly<Record<string, string>>;

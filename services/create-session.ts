@@ -26,13 +26,13 @@ export interface CreateServices {
 
 /** The creation record of a request. Throws a `ServiceError` that names what could not be resolved. */
 export function resolveCreation(tenant: string, request: CreateSession, services: CreateServices): SessionCreated {
+  const model = resolveModel(request, services.models);
   const agentloop = request.agentloop ?? AGENTLOOP_DEFAULT;
   const configuration = ('configuration' in agentloop ? agentloop.configuration : undefined) ?? {};
   const registered = services.loops.find(agentloop.name);
   if (registered === null) throw unknown('unknown_agentloop', `there is no agent loop ${agentloop.name}`, '/agentloop/name');
   const problem = registered.configurationProblem(configuration);
   if (problem !== null) throw invalid(problem.message, `/agentloop/configuration${problem.field}`);
-  const model = resolveModel(request, services.models);
   return {
     tenant,
     surface: request.surface,
@@ -45,6 +45,7 @@ export function resolveCreation(tenant: string, request: CreateSession, services
     retain: request.idle_ttl_ms === undefined ? services.retain : request.idle_ttl_ms,
     after_stop: request.after_stop ?? (request.surface === 'v1' ? 'idle' : 'hold'),
     metadata: request.metadata ?? {},
+    ...(request.config_fields === undefined ? {} : { config_fields: request.config_fields }),
   };
 }
 

@@ -39,6 +39,8 @@ export interface CreateSession {
   readonly idle_ttl_ms?: Retain;
   readonly after_stop?: AfterStop;
   readonly metadata?: Metadata;
+  /** As the creation's record keeps it. */
+  readonly config_fields?: readonly string[];
   /** The opening conversation. */
   readonly transcript?: readonly Message[];
 }
@@ -62,6 +64,8 @@ export interface SessionView {
   readonly after_stop: AfterStop;
   readonly retain: Retain;
   readonly metadata: Metadata;
+  /** Absent for a session of the other surface. */
+  readonly config_fields?: readonly string[];
   /** Where a resume goes back to. Null: the session is still being created, or its creation failed. */
   readonly checkpoint: Checkpoint | null;
 }

@@ -27,6 +27,7 @@ export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreat
     after_stop: created.after_stop,
     retain: created.retain,
     metadata: row.metadata,
+    ...(created.config_fields === undefined ? {} : { config_fields: created.config_fields }),
     checkpoint: row.checkpoint,
   };
 }

@@ -147,6 +147,10 @@ export const RECORDS: { readonly [T in RecordType]: { readonly says: string; rea
       retain: z.number().nullable(),
       after_stop: z.enum(['idle', 'hold']),
       metadata: metadataSchema,
+      config_fields: z
+        .array(z.string())
+        .meta({ description: 'The fields of the `config` that a create of `/sessions` gave.' })
+        .exactOptional(),
     }),
   },
   session_ready: { says: 'The session takes messages.', data: nothing },
