@@ -45,10 +45,10 @@ export interface Options {
   readonly turnMsMax: number | null;
   readonly toolMsMax: number | null;
   readonly cancelMs: number;
-  readonly emittedBytesMax: number;
-  readonly bodyBytesMax: number;
   readonly runningTurnsMax: number;
   readonly queueMessagesMax: number;
+  readonly emittedBytesMax: number;
+  readonly bodyBytesMax: number;
   /** Null: released at once. 0: never. */
   readonly retain: Retain;
   readonly drainMs: number | null;
@@ -181,16 +181,6 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     meaning: 'How long a turn that is stopped waits for its tools and its model to stop. 0: not at all.',
     parse: (text) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
   },
-  emittedBytesMax: {
-    variable: 'BRAIN_MAX_EMITTED_BYTES',
-    fallback: { text: '1048576' },
-    isSecret: false,
-    takes: 'a whole number of bytes from 0',
-    meaning: 'How much the events that one turn emits may come to, names and payloads together. 0: none may be emitted.',
-    parse: (text) => wholeNumber(text, { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 1 }),
-  },
-  bodyBytesMax: {
-    variable: 'BRAIN_MAX_BODY_BYTES',
   runningTurnsMax: {
     variable: 'BRAIN_MAX_RUNNING_TURNS',
     fallback: { text: '64' },
@@ -207,6 +197,16 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     meaning: 'How many messages of one session may wait beside the one that runs. 0: none.',
     parse: (text) => wholeNumber(text, { min: 0, max: QUEUE_MESSAGES_MAX, unit: 1 }),
   },
+  emittedBytesMax: {
+    variable: 'BRAIN_MAX_EMITTED_BYTES',
+    fallback: { text: '1048576' },
+    isSecret: false,
+    takes: 'a whole number of bytes from 0',
+    meaning: 'How much the events that one turn emits may come to, names and payloads together. 0: none may be emitted.',
+    parse: (text) => wholeNumber(text, { min: 0, max: Number.MAX_SAFE_INTEGER, unit: 1 }),
+  },
+  bodyBytesMax: {
+    variable: 'BRAIN_MAX_BODY_BYTES',
     fallback: { text: '8388608' },
     isSecret: false,
     takes: `a whole number of bytes from 1 to ${BODY_BYTES_MAX}`,
