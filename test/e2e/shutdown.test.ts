@@ -125,6 +125,51 @@ describe('a server that is stopped within a bound', () => {
   });
 });
 
+describe('a server with one slot that is stopped within a bound', () => {
+  it('S-217, S-220, S-222: lets the turns that wait run while there is time, and records those that never got to run', async () => {
+    const short = gate();
+    stage = await Stage.set({
+      model: (call) =>
+        call.request.messages.at(-1)?.content === 'short' ? { parts: [{ text: 'So ' }, { wait: short.opened }, { text: 'be it.' }] } : silence(call),
+      environment: { BRAIN_MAX_RUNNING_TURNS: '1', BRAIN_DRAIN_SECS: String(DRAIN_SECS), BRAIN_CANCEL_SECS: String(CANCEL_SECS) },
+    });
+    const turns: { readonly id: string; readonly reader: SseReader }[] = [];
+    for (const input of ['short', 'short', 'hung', 'hung', 'hung']) {
+      const { session_id: id } = await stage.create();
+      turns.push({ id, reader: await SseReader.open(streamOf(id)) });
+      await stage.api.submit(id, input);
+    }
+    await stage.model.calls.at(0);
+
+    const stoppedAt = performance.now();
+    stage.server.signal('SIGTERM');
+    await untilDraining();
+    expect(stage.model.calls.all).toHaveLength(1);
+    short.open();
+    await Promise.all(turns.map(async ({ reader }) => reader.ended));
+    const code = await stage.server.exited();
+    const tookMs = performance.now() - stoppedAt;
+
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan((DRAIN_SECS + CANCEL_SECS) * 1000 + SLACK_MS);
+    expect(stage.model.calls.all).toHaveLength(3);
+    await stage.server.start();
+    const journals = await Promise.all(turns.map(async ({ id }) => stage.api.journal(id)));
+    expect(journals.map((records) => records.at(-1))).toMatchObject([
+      { type: 'turn_ended' },
+      { type: 'turn_ended' },
+      { type: 'turn_failed', data: { code: 'shutdown' } },
+      { type: 'turn_failed', data: { code: 'shutdown' } },
+      { type: 'turn_failed', data: { code: 'shutdown' } },
+    ]);
+    expect(journals.map((records) => records.some(({ type }) => type === 'activation_started'))).toEqual([true, true, true, false, false]);
+    for (const [index, { id, reader }] of turns.entries()) {
+      expect(reader.recorded).toEqual(await stage.api.events(id));
+      expect(faultsOf(journals[index] ?? [])).toEqual([]);
+    }
+  });
+});
+
 describe('a server that is stopped without a bound', () => {
   it.each([
     ['SIGTERM', 'SIGINT'],
