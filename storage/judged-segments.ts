@@ -1,0 +1,101 @@
+/**
+ * A journal's files as they lie there, judged and not touched: nothing is locked, cut or flushed. For whoever looks at a
+ * copy, or at a directory that no server owns; what a living server is just writing looks torn.
+ */
+import type { Disk } from './disk.ts';
+import { FRAME_HEADER_BYTES, readSegmentHeader } from './frame.ts';
+import type { StoredFrame } from './journal.ts';
+import { REASON_IN_WORDS } from './journal-repair.ts';
+import { scanSegment, type FrameSpan, type ScanVerdict } from './scan.ts';
+import { frameEnd, parseSegmentName, segmentName } from './segment.ts';
+import { readFile } from './whole-file.ts';
+
+export interface JudgedSegment {
+  /** Its name in the journal's directory. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly judgement: Judgement;
+  /** The whole frames, as far as they follow one another. */
+  readonly frames: readonly StoredFrame[];
+}
+
+export type Judgement =
+  | { readonly kind: 'clean' }
+  /** An incomplete final write from `offset` to the end of the file: the next opening cuts it off. */
+  | { readonly kind: 'torn'; readonly offset: number }
+  /** What does not read back as it was written: a server refuses the session. */
+  | { readonly kind: 'damaged'; readonly offset: number; readonly what: string };
+
+/**
+ * The segments of a journal, oldest first, each read whole as it is asked for. After a damaged one none follows: what
+ * comes behind it cannot be told to belong there. `sessionId`: null takes what the first segment says.
+ */
+export async function* judgedSegments(
+  disk: Disk,
+  directory: string,
+  sessionId: string | null,
+): AsyncGenerator<JudgedSegment, void, void> {
+  const segments = await segmentsIn(disk, directory);
+  let expected = 1;
+  let owner = sessionId;
+  for (const firstSequence of segments) {
+    const file = segmentName(firstSequence);
+    const bytes = await readFile(disk, `${directory}/${file}`);
+    owner ??= readSegmentHeader(bytes)?.sessionId ?? '';
+    const isLast = firstSequence === segments.at(-1);
+    const judged = firstSequence === expected ? judge(bytes, { sessionId: owner, firstSequence, isLast }) : missingBefore(expected);
+    yield { file, bytes: bytes.length, ...judged };
+    if (judged.judgement.kind === 'damaged') return;
+    const last = judged.frames.at(-1);
+    expected = last === undefined ? expected : last.firstSequence + last.recordCount;
+  }
+}
+
+type Judged = Pick<JudgedSegment, 'judgement' | 'frames'>;
+
+function judge(bytes: Uint8Array, expected: { sessionId: string; firstSequence: number; isLast: boolean }): Judged {
+  const verdict = scanSegment(bytes, expected);
+  const frames = wholeFrames(bytes, verdict, expected).map((span) => storedFrame(bytes, span));
+  switch (verdict.kind) {
+    case 'clean':
+      return { judgement: { kind: 'clean' }, frames };
+    case 'torn':
+      return { judgement: { kind: 'torn', offset: verdict.validBytes }, frames };
+    case 'corrupt':
+      return { judgement: { kind: 'damaged', offset: verdict.offset, what: REASON_IN_WORDS[verdict.reason] }, frames };
+  }
+}
+
+/** In a damaged segment, those before the damage. */
+function wholeFrames(
+  bytes: Uint8Array,
+  verdict: ScanVerdict,
+  expected: { readonly sessionId: string; readonly firstSequence: number },
+): readonly FrameSpan[] {
+  if (verdict.kind !== 'corrupt') return verdict.frames;
+  const before = scanSegment(bytes.subarray(0, verdict.offset), { ...expected, isLast: true });
+  return before.kind === 'corrupt' ? [] : before.frames;
+}
+
+function storedFrame(bytes: Uint8Array, span: FrameSpan): StoredFrame {
+  const end = frameEnd(span.offset, span);
+  return {
+    firstSequence: span.firstSequence,
+    recordCount: span.recordCount,
+    payload: bytes.subarray(span.offset + FRAME_HEADER_BYTES, end),
+    checksum: span.checksum,
+    bytes: end - span.offset,
+  };
+}
+
+function missingBefore(expected: number): Judged {
+  return { judgement: { kind: 'damaged', offset: 0, what: `the segment that begins with ${expected} is missing` }, frames: [] };
+}
+
+async function segmentsIn(disk: Disk, directory: string): Promise<readonly number[]> {
+  const names = await disk.list(directory);
+  return names
+    .map(parseSegmentName)
+    .filter((segment) => segment !== null)
+    .toSorted((a, b) => a - b);
+}
