@@ -17,7 +17,10 @@ import type {
 
 export type SessionCommand =
   | { readonly kind: 'create'; readonly created: SessionCreated; readonly transcript: readonly Message[] }
-  | { readonly kind: 'send'; readonly input: UserInput; readonly mode: MessageMode }
+  /** `key`: names the message for the session's life. One that is known is answered before anything is decided. */
+  | { readonly kind: 'send'; readonly input: UserInput; readonly mode: MessageMode; readonly key?: string }
+  /** Takes the message that is recorded at `waiting` off the queue. */
+  | { readonly kind: 'withdraw'; readonly waiting: Sequence }
   | { readonly kind: 'cancel'; readonly by: CancelBy }
   | { readonly kind: 'end'; readonly mode: EndMode }
   | { readonly kind: 'resume' }

@@ -20,9 +20,11 @@ export type RefusalCode =
   | 'not_resumable'
   | 'must_end'
   | 'queue_full'
+  | 'not_waiting'
   | 'metadata_full'
   | 'turn_cancelled'
-  | 'turn_over';
+  | 'turn_over'
+  | 'effects_full';
 
 export type Decision =
   | { readonly kind: 'records'; readonly records: readonly DecidedRecord[]; readonly snapshot: SessionSnapshot }
@@ -47,6 +49,10 @@ export interface Standing {
 
 // Metadata is a handful of labels to find sessions by, and every list answer carries it.
 export const METADATA_PAIRS_MAX = 32;
+
+// What is open is closed in one commit, which must fit into a frame whatever becomes of the turn; and closing one takes a
+// look at all the others. This many are a fraction of a frame and of a second.
+export const OPEN_EFFECTS_MAX = 1_000;
 
 const NOTHING: Decision = { kind: 'nothing' };
 
@@ -87,6 +93,12 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
     }
     case 'send':
       return decideSend(draft, command, rules);
+    case 'withdraw': {
+      const withdrawn = { message_sequence: command.waiting };
+      if (!draft.accepts('message_withdrawn', withdrawn)) return 'not_waiting';
+      draft.add('message_withdrawn', withdrawn);
+      return null;
+    }
     case 'cancel':
       return decideCancel(draft, command);
     case 'end':
@@ -108,13 +120,13 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
 }
 
 function decideSend(draft: Draft, command: SessionCommand & { kind: 'send' }, rules: Rules): RefusalCode | null {
-  const { input, mode } = command;
+  const { input, mode, key } = command;
   const refusal = refusalOfMessage(draft);
   if (refusal !== null) return refusal;
   const free = draft.state === 'idle' || draft.state === 'suspended';
   if (!free && mode !== 'queue') return 'session_busy';
   if (!free && draft.context.queue.length >= rules.queueMessagesMax) return 'queue_full';
-  const message_sequence = draft.add('message_queued', { input, mode });
+  const message_sequence = draft.add('message_queued', key === undefined ? { input, mode } : { input, mode, key });
   if (free) draft.add('turn_started', { message_sequence });
   return null;
 }
@@ -208,6 +220,7 @@ function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): 
       draft.add('activation_started', { message_sequence, agentloop: command.agentloop });
       return null;
     case 'start_model_call': {
+      if (hasNoRoomFor(draft, 1)) return 'effects_full';
       const { provider, model, messages, difference } = command;
       const delta = standing.transcript.deltaTo(messages);
       draft.add('model_call_started', {
@@ -236,6 +249,7 @@ function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): 
       return null;
     }
     case 'start_tool_calls':
+      if (hasNoRoomFor(draft, command.calls.length)) return 'effects_full';
       for (const call of command.calls) draft.add('tool_call_started', { message_sequence, ...call });
       return null;
     case 'end_tool_call': {
@@ -263,6 +277,10 @@ function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): 
     default:
       return assertNever(command);
   }
+}
+
+function hasNoRoomFor(draft: Draft, effects: number): boolean {
+  return Object.keys(draft.context.open).length + effects > OPEN_EFFECTS_MAX;
 }
 
 function refusedForTurn(draft: Draft): Decision {

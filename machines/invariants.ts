@@ -11,6 +11,7 @@
  *   I7. A turn that was stopped fails, with the code of who stopped it.
  *   I8. Nothing but answers, teardowns and deletes comes after `session_ended`.
  *   I9. A record of a turn names the running turn's message.
+ *   I10. A message's key names one message of the session.
  */
 import type { CancelBy, RecordType, Sequence, SessionRecord, TurnFailureCode } from './records.ts';
 
@@ -62,6 +63,7 @@ class Ledger {
   readonly broken: BrokenInvariant[] = [];
   readonly #started = new Map<Sequence, string>();
   readonly #closed = new Set<Sequence>();
+  readonly #keys = new Set<string>();
   #waiting: readonly Sequence[] = [];
   #turn: RunningTurn | null = null;
   #ended = false;
@@ -90,7 +92,12 @@ class Ledger {
   }
 
   #enterMessage(record: SessionRecord): void {
-    if (record.type === 'message_queued') this.#waiting = [...this.#waiting, record.sequence];
+    if (record.type === 'message_queued') {
+      const { key } = record.data;
+      this.#expect('I10', record, key === undefined || !this.#keys.has(key), `an earlier message has the key ${key ?? ''}`);
+      if (key !== undefined) this.#keys.add(key);
+      this.#waiting = [...this.#waiting, record.sequence];
+    }
     if (record.type !== 'turn_started' && record.type !== 'message_withdrawn' && record.type !== 'message_failed') return;
     const { message_sequence } = record.data;
     this.#expect('I3', record, this.#waiting.includes(message_sequence), `message ${message_sequence} does not wait`);

@@ -11,6 +11,7 @@ import { createActor, type Actor } from 'xstate';
 import { DroppedTurns, type DroppedTurnsSnapshot } from './projections/dropped-turns.ts';
 import { KeyValues, type KeyValuesSnapshot } from './projections/key-values.ts';
 import { KeyedRequests, type KeyedRequestsSnapshot } from './projections/keyed-requests.ts';
+import { MessageKeys, type MessageKeysSnapshot } from './projections/message-keys.ts';
 import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
 import type { ChartState } from './projections/status.ts';
 import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts';
@@ -47,6 +48,7 @@ export interface StateSnapshot {
   readonly key_values: KeyValuesSnapshot;
   readonly dropped: DroppedTurnsSnapshot;
   readonly requests: KeyedRequestsSnapshot;
+  readonly message_keys: MessageKeysSnapshot;
   readonly facts: SessionFacts;
 }
 
@@ -56,6 +58,7 @@ interface Parts {
   readonly keyValues: KeyValues;
   readonly dropped: DroppedTurns;
   readonly requests: KeyedRequests;
+  readonly messageKeys: MessageKeys;
   readonly facts: SessionFacts | null;
 }
 
@@ -65,6 +68,7 @@ export class SessionState {
   readonly keyValues: KeyValues;
   readonly dropped: DroppedTurns;
   readonly requests: KeyedRequests;
+  readonly messageKeys: MessageKeys;
   #facts: SessionFacts | null;
   /** What the chart threw. Without an observer, XState would throw it from a timer. */
   #thrown: { readonly error: unknown } | null = null;
@@ -74,6 +78,7 @@ export class SessionState {
     this.keyValues = parts.keyValues;
     this.dropped = parts.dropped;
     this.requests = parts.requests;
+    this.messageKeys = parts.messageKeys;
     this.#facts = parts.facts;
     this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
     this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
@@ -88,6 +93,7 @@ export class SessionState {
       keyValues: new KeyValues(),
       dropped: new DroppedTurns(),
       requests: new KeyedRequests(),
+      messageKeys: new MessageKeys(),
       facts: null,
     });
   }
@@ -102,6 +108,7 @@ export class SessionState {
       keyValues: KeyValues.from(saved.key_values),
       dropped: DroppedTurns.from(saved.dropped),
       requests: KeyedRequests.from(saved.requests),
+      messageKeys: MessageKeys.from(saved.message_keys),
       facts: saved.facts,
     });
   }
@@ -149,6 +156,7 @@ export class SessionState {
       key_values: this.keyValues.snapshot(),
       dropped: this.dropped.snapshot(),
       requests: this.requests.snapshot(),
+      message_keys: this.messageKeys.snapshot(),
       facts: this.facts,
     };
   }
@@ -169,6 +177,7 @@ export class SessionState {
     this.keyValues.apply(record);
     this.dropped.apply(record);
     this.requests.apply(record);
+    this.messageKeys.apply(record);
     this.#facts = factsAfter(this.#facts, record);
   }
 }

@@ -4,8 +4,13 @@
  *   H1. A page covers a bounded number of bytes of frames, private ones included; its cursor advances even where the
  *       page is empty. If the next item's frame alone is over the bound, the page is exactly that item.
  */
+import {
+  lifecycleEventsAfter,
+  type LifecycleCursor,
+  type LifecycleEvent,
+} from '../machines/projections/lifecycle-events.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
-import type { RecordType, Sequence, SessionRecord } from '../machines/records.ts';
+import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
 import { ServiceError } from './errors.ts';
 import { recordsAfter } from './record-codec.ts';
@@ -15,19 +20,43 @@ const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 // A follower reads on in small steps: one that stalls holds no more than this, or the one frame that is larger.
 const STEP_BYTES_MAX = 64 * 1024;
 
-export function eventPage(
+export async function eventPage(
   journal: Journal,
   query: PageQuery & { readonly types?: readonly string[] },
 ): Promise<Page<PublicEvent>> {
+  assertCursor(journal, query.after);
   const types = query.types === undefined ? null : new Set(query.types);
-  return page(journal, query, (record) => {
-    const event = publicEventOf(record);
-    return event !== null && (types === null || types.has(event.type)) ? event : null;
+  return page<PublicEvent, Sequence>(journal, query, {
+    ...BY_SEQUENCE,
+    itemsOf: (record) => {
+      const event = publicEventOf(record);
+      return event !== null && (types === null || types.has(event.type)) ? [event] : [];
+    },
   });
 }
 
-export function recordPage(journal: Journal, query: PageQuery): Promise<Page<SessionRecord>> {
-  return page(journal, query, (record) => record);
+export async function recordPage(journal: Journal, query: PageQuery): Promise<Page<SessionRecord>> {
+  assertCursor(journal, query.after);
+  return page<SessionRecord, Sequence>(journal, query, { ...BY_SEQUENCE, itemsOf: (record) => [record] });
+}
+
+/** A page may end between two events of one record. */
+export async function lifecyclePage(
+  journal: Journal,
+  query: PageQuery<LifecycleCursor>,
+): Promise<Page<LifecycleEvent, LifecycleCursor>> {
+  assertCursor(journal, query.after.sequence);
+  return page(journal, query, {
+    throughOf: seenWhole,
+    itemsOf: lifecycleEventsAfter,
+    cursorOf: ({ sequence, index }) => ({ sequence, index }),
+    cursorPast: (sequence) => ({ sequence, index: null }),
+  });
+}
+
+/** The last record of which a reader of lifecycle events has seen all. */
+export function seenWhole({ sequence, index }: LifecycleCursor): Sequence {
+  return index === null ? sequence : Math.max(0, sequence - 1);
 }
 
 /** The next records after a sequence: those of a few small frames, or of one large. */
@@ -51,11 +80,11 @@ export async function* recordsOf(journal: Journal, after: Sequence): AsyncGenera
 export async function shownThrough(
   journal: Journal,
   after: Sequence,
-  project: (record: SessionRecord) => unknown,
+  project: (record: SessionRecord) => readonly unknown[],
 ): Promise<Sequence> {
   let through = after;
   for await (const record of recordsOf(journal, after)) {
-    if (project(record) !== null) break;
+    if (project(record).length > 0) break;
     through = record.sequence;
   }
   return through;
@@ -68,31 +97,44 @@ export async function creationOf(journal: Journal): Promise<SessionRecord<'sessi
   return first;
 }
 
-async function recordAt<T extends RecordType>(journal: Journal, sequence: Sequence): Promise<SessionRecord<T> | SessionRecord | null> {
+export async function recordAt(journal: Journal, sequence: Sequence): Promise<SessionRecord | null> {
   for await (const frame of journal.read(sequence - 1)) {
     return recordsAfter(frame, sequence - 1)[0] ?? null;
   }
   return null;
 }
 
-async function page<T>(
-  journal: Journal,
-  { after, limit }: PageQuery,
-  project: (record: SessionRecord) => T | null,
-): Promise<Page<T>> {
-  assertCursor(journal, after);
+/** How a page is read: what a reader at a cursor is shown of a record, and which cursors lie between. */
+interface Reading<T, C> {
+  /** The last record of which a reader at a cursor has seen all. */
+  throughOf(cursor: C): Sequence;
+  itemsOf(record: SessionRecord, cursor: C): readonly T[];
+  cursorOf(item: T): C;
+  cursorPast(sequence: Sequence): C;
+}
+
+const BY_SEQUENCE = {
+  throughOf: (cursor: Sequence) => cursor,
+  cursorOf: ({ sequence }: { readonly sequence: Sequence }) => sequence,
+  cursorPast: (sequence: Sequence) => sequence,
+};
+
+async function page<T, C>(journal: Journal, { after, limit }: PageQuery<C>, reading: Reading<T, C>): Promise<Page<T, C>> {
+  const through = reading.throughOf(after);
   const items: T[] = [];
   let cursor = after;
   let bytes = 0;
-  for await (const frame of journal.read(after)) {
+  for await (const frame of journal.read(through)) {
     bytes += frame.bytes;
     const isOver = bytes > PAGE_BYTES_MAX;
-    if (isOver && cursor > after) break;
-    for (const record of recordsAfter(frame, after)) {
-      cursor = record.sequence;
-      const item = project(record);
-      if (item !== null) items.push(item);
-      if (items.length >= limit || (isOver && item !== null)) return { items, next_cursor: cursor };
+    if (isOver && reading.throughOf(cursor) > through) break;
+    for (const record of recordsAfter(frame, through)) {
+      for (const item of reading.itemsOf(record, after)) {
+        items.push(item);
+        cursor = reading.cursorOf(item);
+        if (items.length >= limit || isOver) return { items, next_cursor: cursor };
+      }
+      cursor = reading.cursorPast(record.sequence);
     }
   }
   return { items, next_cursor: cursor };

@@ -32,6 +32,8 @@ export type Receipt =
   | { readonly kind: 'nothing' }
   /** The request was made before, under the same key: nothing was decided. */
   | { readonly kind: 'repeated'; readonly first: FirstRequest }
+  /** A message with the same key is recorded already: nothing was decided. */
+  | { readonly kind: 'known_message'; readonly sequence: Sequence }
   | { readonly kind: 'refused'; readonly code: RefusalCode | 'too_large'; readonly state: ChartState };
 
 export interface Reactions {
@@ -52,7 +54,7 @@ interface Waiting {
 
 interface Decided {
   readonly waiting: Waiting;
-  readonly decision: Decision | Extract<Receipt, { kind: 'repeated' | 'refused' }>;
+  readonly decision: Decision | Extract<Receipt, { kind: 'repeated' | 'known_message' | 'refused' }>;
 }
 
 /** The actor was released or spent: the session has to be opened again. */
@@ -160,17 +162,17 @@ export class SessionActor {
   /** Takes as many commands as go into one frame and can be decided on a dry run. */
   #decideBatch(taken: Decided[]): readonly string[] {
     const encoded: string[] = [];
-    const keyedHere: KeyedRecord[] = [];
+    const decidedHere: DecidedRecord[] = [];
     let bytes = 0;
     let { snapshot } = this.state;
     // A session's time never goes back, whatever the clock does.
     const recorded_at = Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at);
     for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
       if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
-      const first = next.request === undefined ? null : this.#firstOf(next.request, keyedHere);
-      if (first !== null) {
+      const known = this.#knownAlready(next, decidedHere);
+      if (known !== null) {
         this.#mailbox.shift();
-        taken.push({ waiting: next, decision: { kind: 'repeated', first } });
+        taken.push({ waiting: next, decision: known });
         continue;
       }
       const { transcript, keyValues } = this.state;
@@ -188,7 +190,7 @@ export class SessionActor {
         }
         if (encoded.length > 0 && bytes + addedBytes > BATCH_BYTES_MAX) break;
         encoded.push(...added);
-        keyedHere.push(...decision.records.filter(isKeyed));
+        decidedHere.push(...decision.records);
         bytes += addedBytes;
         ({ snapshot } = decision);
       }
@@ -198,11 +200,25 @@ export class SessionActor {
     return encoded;
   }
 
+  /** What stands for a decision where the keyed request or the message came before. */
+  #knownAlready({ command, request }: Waiting, decidedHere: readonly DecidedRecord[]): Decided['decision'] | null {
+    const first = request === undefined ? null : this.#firstOf(request, decidedHere);
+    if (first !== null) return { kind: 'repeated', first };
+    const sequence = command.kind === 'send' && command.key !== undefined ? this.#messageOf(command.key, decidedHere) : null;
+    return sequence === null ? null : { kind: 'known_message', sequence };
+  }
+
   /** What a keyed request first caused: in the journal, or in the commit that is being put together. */
-  #firstOf(request: KeyedRequest, keyedHere: readonly KeyedRecord[]): FirstRequest | null {
-    const here = keyedHere.find(({ request: { key, route } }) => key === request.key && route === request.route);
+  #firstOf(request: KeyedRequest, decidedHere: readonly DecidedRecord[]): FirstRequest | null {
+    const here = decidedHere.filter(isKeyed).find(({ request: { key, route } }) => key === request.key && route === request.route);
     if (here !== undefined) return { sequence: here.sequence, body: here.request.body };
     return this.state.requests.find(request, this.#clock.now());
+  }
+
+  /** The message of a key: in the journal, or in the commit that is being put together. */
+  #messageOf(key: string, decidedHere: readonly DecidedRecord[]): Sequence | null {
+    const here = decidedHere.find((record) => record.type === 'message_queued' && record.data.key === key);
+    return here?.sequence ?? this.state.messageKeys.find(key);
   }
 
   /** A command that cannot be decided or encoded costs itself alone: nothing of it was written. Null: it was rejected. */

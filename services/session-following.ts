@@ -31,7 +31,7 @@ export class SessionFollowing {
     sessionId: string,
     after: Sequence,
     signal: AbortSignal,
-    project: (record: SessionRecord) => T | null,
+    project: (record: SessionRecord) => readonly T[],
   ): AsyncGenerator<Followed<T>> {
     try {
       for await (const followed of this.#records(sessionId, after, signal)) {
@@ -39,8 +39,7 @@ export class SessionFollowing {
           yield followed;
           continue;
         }
-        const item = project(followed.item);
-        if (item !== null) yield { kind: 'recorded', item };
+        for (const item of project(followed.item)) yield { kind: 'recorded', item };
       }
     } catch (error) {
       throw serviceError(error);

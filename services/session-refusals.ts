@@ -5,13 +5,14 @@ import { StorageError, type StorageErrorCode } from '../storage/journal.ts';
 import { ServiceError, type ServiceErrorCode } from './errors.ts';
 import type { Receipt } from './session-actor.ts';
 
-type SessionRefusal = Exclude<RefusalCode, 'turn_cancelled' | 'turn_over'> | 'too_large';
+type TurnRefusal = Extract<RefusalCode, 'turn_cancelled' | 'turn_over' | 'effects_full'>;
+type SessionRefusal = Exclude<RefusalCode, TurnRefusal | 'not_waiting'> | 'too_large';
 
 const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
   session_busy: 'a turn is running or starting, or the session is still being created; try again when it is idle',
   session_ending: 'the session is ending and takes no more messages',
   session_ended: 'the session is over: it takes no messages and no changes',
-  must_resume: 'the last turn was stopped; resume the session before sending to it',
+  must_resume: 'the last turn was stopped; resume the session before sending to it, with a token of the scope manage',
   not_resumable: 'only an interrupted or failed session can be resumed',
   must_end: 'only an ended or failed session can be deleted; end it first',
   queue_full: 'as many messages wait as may; send again when a turn is over',
@@ -23,9 +24,11 @@ const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
 export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed' }>['records'] {
   if (receipt.kind === 'committed') return receipt.records;
   if (receipt.kind === 'nothing') return [];
-  if (receipt.kind === 'repeated') throw new Error('a repeat is answered before it gets here');
+  if (receipt.kind === 'repeated' || receipt.kind === 'known_message') throw new Error('a repeat is answered before it gets here');
   const { code } = receipt;
-  if (code === 'turn_cancelled' || code === 'turn_over') throw new Error(`a session's command was answered with ${code}`);
+  if (code === 'turn_cancelled' || code === 'turn_over' || code === 'effects_full' || code === 'not_waiting') {
+    throw new Error(`this command is not answered with ${code}`);
+  }
   if (code === 'metadata_full') throw new ServiceError('invalid_request', MESSAGE_OF_REFUSAL[code], { details: { field: '/metadata' } });
   throw new ServiceError(code, MESSAGE_OF_REFUSAL[code]);
 }

@@ -137,6 +137,8 @@ export interface ListQuery {
   readonly lifecycle?: { readonly status?: LifecycleStatus };
   /** Only sessions whose metadata says all of this. */
   readonly metadata?: Metadata;
+  /** Only this session. */
+  readonly session_id?: string;
 }
 
 export type MetadataChanges = Readonly<Record<string, string | null>>;
@@ -148,6 +150,8 @@ export interface PageQuery<C = Sequence> {
 }
 
 export interface SessionService {
+  /** Rejects with `not_found` where the tenant has no such session, and as any first look at it does. */
+  assertThere(tenant: string, sessionId: string): Promise<void>;
   create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView>;
   get(tenant: string, sessionId: string): Promise<SessionView>;
   /** By id, ascending; `next_cursor` is null at the end. */

@@ -5,6 +5,11 @@
 import type { SessionCommand } from '../machines/commands.ts';
 import type { UserInput } from '../machines/messages.ts';
 import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
+import {
+  lifecycleEventsAfter,
+  type LifecycleCursor,
+  type LifecycleEvent,
+} from '../machines/projections/lifecycle-events.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
 import type { Sequence, SessionCreated, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
@@ -13,12 +18,13 @@ import type { Catalog, CatalogRow } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
-import { assertCursor, creationOf, eventPage, recordPage, shownThrough } from './history.ts';
+import { assertCursor, creationOf, eventPage, lifecyclePage, recordPage, seenWhole, shownThrough } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
+import { messageAgain, notWaiting, userMessageOf, waitingMessage } from './queued-messages.ts';
 import { answerAgain } from './repeats.ts';
 import type { UnrecordedRequests } from './unrecorded-requests.ts';
-import { statusOf, viewOf } from './session-views.ts';
+import { lifecycleStatusOf, statusOf, viewOf } from './session-views.ts';
 import { SessionFollowing } from './session-following.ts';
 import { accepted, notFound, serviceError } from './session-refusals.ts';
 import type { SessionCredentials } from './session-credentials.ts';
@@ -36,7 +42,10 @@ import type {
   SessionView,
   TurnAnswer,
   TurnReceipt,
+  WaitingMessage,
 } from './session-service.ts';
+
+type ListFilter = Pick<ListQuery, 'status' | 'lifecycle' | 'metadata'>;
 
 /** The tenant of whoever runs the server. */
 const OPERATOR_TENANT = 'local';
@@ -90,12 +99,13 @@ export class Sessions implements SessionService {
 
   async list(
     tenant: string,
-    { after, limit, ...filter }: ListQuery,
+    { after, limit, session_id: only, ...filter }: ListQuery,
   ): Promise<{ readonly sessions: readonly (SessionView | DamagedSessionView)[]; readonly next_cursor: string | null }> {
     return answering(async () => {
       const sessions: (SessionView | DamagedSessionView)[] = [];
       let last = after;
-      for (const sessionId of this.#parts.catalog.idsAfter(after)) {
+      const ids = only === undefined ? this.#parts.catalog.idsAfter(after) : [only].filter((id) => id > after);
+      for (const sessionId of ids) {
         const listed = await this.#listed(tenant, sessionId, filter);
         if (listed === null) continue;
         // Only a session that this tenant has makes another page: there is nothing to learn from anybody else's.
@@ -136,6 +146,62 @@ export class Sessions implements SessionService {
     );
   }
 
+  async queue(
+    tenant: string,
+    sessionId: string,
+    { text, key }: { readonly text: string; readonly key?: string },
+  ): Promise<LifecycleEvent<'user.message'>> {
+    return answering(async () => {
+      const { registry, work } = this.#parts;
+      return work.run(async () => {
+        await this.#rowOf(tenant, sessionId);
+        const again = (message: Sequence): Promise<LifecycleEvent<'user.message'>> =>
+          registry.read(sessionId, (journal) => messageAgain(journal, message, text));
+        if (this.#parts.isDraining()) {
+          // What is known asks for no new work.
+          const known = key === undefined ? null : await registry.readState(sessionId, (state) => state.messageKeys.find(key));
+          if (known !== null) return again(known);
+        }
+        this.#admit();
+        const named = key === undefined ? {} : { key };
+        const receipt = await registry.command(sessionId, { kind: 'send', input: text, mode: 'queue', ...named });
+        if (receipt.kind === 'known_message') return again(receipt.sequence);
+        return userMessageOf(queuedIn(accepted(receipt)));
+      });
+    });
+  }
+
+  async waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]> {
+    return answering(async () => {
+      const { registry } = this.#parts;
+      await this.#rowOf(tenant, sessionId);
+      const queue = await registry.readState(sessionId, (state) => state.context.queue);
+      return registry.read(sessionId, (journal) => Promise.all(queue.map((message) => waitingMessage(journal, message))));
+    });
+  }
+
+  async withdraw(tenant: string, sessionId: string, messageSequence: Sequence): Promise<void> {
+    return answering(async () => {
+      const { registry, work } = this.#parts;
+      await work.run(async () => {
+        await this.#rowOf(tenant, sessionId);
+        const receipt = await registry.command(sessionId, { kind: 'withdraw', waiting: messageSequence });
+        if (receipt.kind === 'refused' && receipt.code === 'not_waiting') {
+          throw await registry.read(sessionId, (journal) => notWaiting(journal, messageSequence));
+        }
+        accepted(receipt);
+      });
+    });
+  }
+
+  async interrupt(tenant: string, sessionId: string): Promise<void> {
+    await this.cancel(tenant, sessionId);
+  }
+
+  async close(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
+    await this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }, keyed, () => Promise.resolve(null));
+  }
+
   async cancel(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
     await this.#keyed(tenant, sessionId, { kind: 'cancel', by: 'caller' }, keyed, () => Promise.resolve(null));
   }
@@ -169,6 +235,14 @@ export class Sessions implements SessionService {
     });
   }
 
+  async lifecycleEvents(
+    tenant: string,
+    sessionId: string,
+    query: PageQuery<LifecycleCursor>,
+  ): Promise<Page<LifecycleEvent, LifecycleCursor>> {
+    return answering(async () => this.#read(tenant, sessionId, (journal) => lifecyclePage(journal, query)));
+  }
+
   async events(
     tenant: string,
     sessionId: string,
@@ -191,12 +265,24 @@ export class Sessions implements SessionService {
     });
   }
 
+  async followLifecycle(
+    tenant: string,
+    sessionId: string,
+    after: LifecycleCursor,
+    signal: AbortSignal,
+  ): Promise<Following<LifecycleEvent>> {
+    return this.#follow(tenant, sessionId, after, signal, (record) => lifecycleEventsAfter(record, after));
+  }
+
   async followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>> {
-    return this.#follow(tenant, sessionId, after, signal, publicEventOf);
+    return this.#follow(tenant, sessionId, bySequence(after), signal, (record) => {
+      const event = publicEventOf(record);
+      return event === null ? [] : [event];
+    });
   }
 
   async followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>> {
-    return this.#follow(tenant, sessionId, after, signal, (record) => record);
+    return this.#follow(tenant, sessionId, bySequence(after), signal, (record) => [record]);
   }
 
   #admit(): void {
@@ -278,7 +364,7 @@ export class Sessions implements SessionService {
   async #listed(
     tenant: string,
     sessionId: string,
-    filter: Pick<ListQuery, 'status' | 'metadata'>,
+    filter: ListFilter,
   ): Promise<SessionView | DamagedSessionView | null> {
     try {
       if (!matches(await this.#rowOf(tenant, sessionId), filter)) return null;
@@ -296,27 +382,34 @@ export class Sessions implements SessionService {
   async #follow<T>(
     tenant: string,
     sessionId: string,
-    after: Sequence,
+    after: LifecycleCursor,
     signal: AbortSignal,
-    project: (record: SessionRecord) => T | null,
+    project: (record: SessionRecord) => readonly T[],
   ): Promise<Following<T>> {
     return answering(async () => {
       const { catalog } = this.#parts;
+      const seen = seenWhole(after);
       const through = await this.#read(tenant, sessionId, async (journal) => {
-        assertCursor(journal, after);
-        return catalog.row(sessionId)?.state === 'ended' ? shownThrough(journal, after, project) : after;
+        assertCursor(journal, after.sequence);
+        return catalog.row(sessionId)?.state === 'ended' ? shownThrough(journal, seen, project) : seen;
       });
       // Both of one moment: the end may have been committed since the journal was read.
       const row = catalog.row(sessionId);
       const ended = row?.state === 'ended' && through >= row.last_sequence;
-      return { ended, items: this.#following.items(sessionId, after, signal, project) };
+      return { ended, items: this.#following.items(sessionId, seen, signal, project) };
     });
   }
 }
 
-function matches(row: CatalogRow, { status, metadata = {} }: Pick<ListQuery, 'status' | 'metadata'>): boolean {
+function matches(row: CatalogRow, { status, lifecycle, metadata = {} }: ListFilter): boolean {
+  if (lifecycle !== undefined && !matchesLifecycle(row, lifecycle)) return false;
   if (status !== undefined && statusOf(row.state) !== status) return false;
   return Object.entries(metadata).every(([name, value]) => Object.hasOwn(row.metadata, name) && row.metadata[name] === value);
+}
+
+function matchesLifecycle(row: CatalogRow, { status }: NonNullable<ListQuery['lifecycle']>): boolean {
+  const actual = lifecycleStatusOf(row.state);
+  return actual !== null && (status === undefined || status === actual);
 }
 
 async function answering<T>(work: () => Promise<T>): Promise<T> {
@@ -325,6 +418,17 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw serviceError(error);
   }
+}
+
+function queuedIn(records: readonly SessionRecord[]): SessionRecord<'message_queued'> {
+  const queued = records.find(({ type }) => type === 'message_queued');
+  if (queued?.type !== 'message_queued') throw new Error('an accepted message is recorded');
+  return queued;
+}
+
+/** A position between records. */
+function bySequence(sequence: Sequence): LifecycleCursor {
+  return { sequence, index: null };
 }
 
 function startedIn(records: readonly SessionRecord[]): Sequence {

@@ -36,6 +36,7 @@ const SESSION_ROWS: Readonly<Record<SessionRows, Row>> = {
   'send sync': ['session_busy', 'session_busy', STARTED, STARTED, 'session_busy', 'session_busy', 'must_resume', 'must_resume', 'session_ended', 'session_ending', 'session_ended'],
   'send async': ['session_busy', 'session_busy', STARTED, STARTED, 'session_busy', 'session_busy', 'must_resume', 'must_resume', 'session_ended', 'session_ending', 'session_ended'],
   'send queue': ['session_busy', 'session_busy', STARTED, STARTED, 'message_queued', 'session_busy', 'must_resume', 'must_resume', 'session_ended', 'session_ending', 'session_ended'],
+  withdraw: ['not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting', 'not_waiting'],
   cancel: ['nothing', 'nothing', 'nothing', 'nothing', 'turn_cancel_requested', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
   'end wait': ['nothing', 'session_end_requested', GONE, GONE, 'session_end_requested', 'session_end_requested', GONE, GONE, GONE, 'nothing', 'nothing'],
   'end interrupt': ['nothing', 'session_end_requested', GONE, GONE, 'session_end_requested turn_cancel_requested', 'session_end_requested', GONE, GONE, GONE, 'nothing', 'nothing'],
@@ -135,6 +136,7 @@ const SESSION_COMMANDS: Readonly<Record<SessionRows, SessionCommand>> = {
   'send sync': { kind: 'send', input: 'x', mode: 'sync' },
   'send async': { kind: 'send', input: 'x', mode: 'async' },
   'send queue': { kind: 'send', input: 'x', mode: 'queue' },
+  withdraw: { kind: 'withdraw', waiting: 3 },
   cancel: { kind: 'cancel', by: 'caller' },
   'end wait': { kind: 'end', mode: 'wait' },
   'end interrupt': { kind: 'end', mode: 'interrupt' },
@@ -211,6 +213,18 @@ describe('a command', () => {
     const changed = CHART_STATES.filter((state) => outcomeOf(STORIES[state](), { kind: 'cancel', by: 'caller' }) !== 'nothing');
 
     expect(changed).toEqual(['running.working']);
+  });
+
+  it.each(['running.working', 'running.cancelling'] as const)('takes a message that waits off the queue in %s, and once', (state) => {
+    const story = running();
+    story.command({ kind: 'send', input: 'next', mode: 'queue' });
+    const waiting = story.state.lastSequence;
+    if (state === 'running.cancelling') story.command({ kind: 'cancel', by: 'caller' });
+
+    expect(story.state.state).toBe(state);
+    expect(outcomeOf(story, { kind: 'withdraw', waiting })).toBe('message_withdrawn');
+    expect(outcomeOf(story, { kind: 'withdraw', waiting })).toBe('not_waiting');
+    expect(story.state.context.queue).toEqual([]);
   });
 
   it('starts the loop of a turn that has none yet', () => {
