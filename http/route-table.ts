@@ -2,13 +2,17 @@
 import { Router } from '@koa/router';
 import type Koa from 'koa';
 import type { Context } from 'koa';
-import { tenantWith } from './caller.ts';
+import type { Admission } from './admission.ts';
 import type { GuardedContract, OpenContract, RouteContract } from './contract.ts';
-import { callerOf } from './routes.ts';
 
 export class RouteTable {
   readonly #router = new Router({ sensitive: true, exclusive: true });
   readonly #contracts: RouteContract[] = [];
+  readonly #admit: Admission;
+
+  constructor(admit: Admission) {
+    this.#admit = admit;
+  }
 
   get contracts(): readonly RouteContract[] {
     return this.#contracts;
@@ -19,9 +23,9 @@ export class RouteTable {
     this.#add(contract, handle);
   }
 
-  /** A route for callers whose token allows what its contract asks for; all others are refused before it. */
+  /** A route for callers who may use it; all others are refused before it. */
   guarded(contract: GuardedContract, handle: (context: Context, tenant: string) => Promise<void>): void {
-    this.#add(contract, (context) => handle(context, tenantWith(callerOf(context), contract.scope)));
+    this.#add(contract, async (context) => handle(context, await this.#admit(context, contract)));
   }
 
   addTo(app: Koa): void {

@@ -9,6 +9,7 @@
  *   S4. Whatever ends the stream (its last item, its reader, a failure) aborts the follower and stops the timer, also
  *       when the reader is gone before the stream begins.
  *   S5. What fails before the first byte is an ordinary error answer; what fails later ends the stream.
+ *   S6. The end of the caller's token ends the stream. A reader that does not take its end is cut off.
  */
 import { Connection, createSession, EventBuffer } from 'better-sse';
 import type { Context } from 'koa';
@@ -16,9 +17,12 @@ import type { Clock, Log } from '../services/ports.ts';
 import type { Followed, Following } from '../services/session-service.ts';
 import { traceOf } from './errors.ts';
 import { routeOf } from './failures.ts';
+import { callerOf } from './routes.ts';
 
 // Proxies cut a silent connection, the impatient ones after 20 seconds.
 const KEEPALIVE_MS = 15_000;
+// What is unsent by then will hardly be taken, and was not meant for long.
+const LAST_BYTES_MS = 1_000;
 
 /** What is on the journal has an id; what only passes by has none. */
 export interface Frame {
@@ -84,6 +88,8 @@ class PacedConnection extends Connection {
   readonly #context: Context;
   readonly #clock: Clock;
   readonly #gone = new AbortController();
+  /** Of the caller's token. */
+  readonly #ended: AbortSignal | null;
   #lastByteAt = 0;
   #cancelKeepalive: () => void = () => undefined;
   #hasHead = false;
@@ -93,6 +99,7 @@ class PacedConnection extends Connection {
     super();
     this.#context = context;
     this.#clock = clock;
+    this.#ended = callerOf(context).ended;
     // The library reads options of its own from the address: it is given one without any.
     this.url = new URL('http://localhost/');
     this.request = new Request(this.url, { signal: this.#gone.signal });
@@ -104,11 +111,12 @@ class PacedConnection extends Connection {
       },
     });
     context.res.once('close', this.#abort);
+    this.#ended?.addEventListener('abort', this.#abort);
     // The close of a connection that is gone already may have been announced before anybody listened.
-    if (context.res.closed || context.req.socket.destroyed) this.#abort();
+    if (context.res.closed || context.req.socket.destroyed || this.#ended?.aborted === true) this.#abort();
   }
 
-  /** Aborts when the reader is gone, and when the stream is over. */
+  /** Aborts when the reader is gone, when its token counts no more, and when the stream is over. */
   get signal(): AbortSignal {
     return this.#gone.signal;
   }
@@ -140,11 +148,11 @@ class PacedConnection extends Connection {
     await new Promise<void>((resolve) => {
       const settle = (): void => {
         res.off('drain', settle);
-        res.off('close', settle);
+        this.signal.removeEventListener('abort', settle);
         resolve();
       };
       res.once('drain', settle);
-      res.once('close', settle);
+      this.signal.addEventListener('abort', settle);
     });
   }
 
@@ -155,9 +163,19 @@ class PacedConnection extends Connection {
   }
 
   close(): void {
-    this.#context.res.off('close', this.#abort);
+    const { res } = this.#context;
+    res.off('close', this.#abort);
+    this.#ended?.removeEventListener('abort', this.#abort);
     this.#gone.abort();
-    if (this.#hasHead) this.#context.res.end();
+    if (!this.#hasHead) {
+      // Nobody else answers any more: who is still there, with a token that ended just now, would wait for ever.
+      if (this.#context.respond === false) res.destroy();
+      return;
+    }
+    res.end();
+    if (this.#ended?.aborted !== true || res.closed) return;
+    const cancel = this.#clock.after(LAST_BYTES_MS, () => res.destroy());
+    res.once('close', cancel);
   }
 
   /** One timer for the whole stream, set again for what is left: events cost it nothing. */

@@ -1,10 +1,12 @@
 /**
- * The log without the secrets that are in use. Errors become one line of text here: what a serialiser would make of one
+ * The log without the secrets that are in use, and without anything that is written like a token of the tokens file, of
+ * which the server knows no more than hashes. Errors become one line of text here: what a serialiser would make of one
  * (its own fields, a request, an answer) is nobody's choice.
  */
 import { inspect } from 'node:util';
 import type { Log, LogFacts } from './ports.ts';
-import type { SecretSearch, Secrets } from './secrets.ts';
+import { REMOVED, type SecretSearch, type Secrets } from './secrets.ts';
+import { withoutTokens } from './token-list.ts';
 
 export function secretFreeLog(log: Log, secrets: Secrets): Log {
   const clean = (facts: LogFacts = {}): LogFacts => {
@@ -22,7 +24,7 @@ export function secretFreeLog(log: Log, secrets: Secrets): Log {
 function cleanFact(fact: unknown, search: SecretSearch): unknown {
   if (typeof fact === 'number' || typeof fact === 'boolean' || fact === null || fact === undefined) return fact;
   if (Array.isArray(fact)) return fact.map((item: unknown) => cleanFact(item, search));
-  return search.without(textOf(fact));
+  return withoutTokens(search.without(textOf(fact)), REMOVED);
 }
 
 function textOf(value: unknown): string {

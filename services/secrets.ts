@@ -12,7 +12,8 @@
 // A key of a provider is longer. Sixteen characters hardly occur by chance.
 const SECRET_CHARACTERS_MIN = 16;
 
-const REMOVED = '[secret removed]';
+/** Stands where a secret stood. */
+export const REMOVED = '[secret removed]';
 
 export class Secrets {
   readonly #server: readonly string[];

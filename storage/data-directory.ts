@@ -168,7 +168,7 @@ async function readMark(disk: Disk, path: string): Promise<string | null> {
 }
 
 /** Makes a directory and those above it that are missing. */
-async function makeDirectories(disk: Disk, path: string): Promise<void> {
+export async function makeDirectories(disk: Disk, path: string): Promise<void> {
   try {
     await makeDirectory(disk, path);
   } catch (error) {
@@ -179,7 +179,7 @@ async function makeDirectories(disk: Disk, path: string): Promise<void> {
 }
 
 /** Makes the way to a path durable, as far up as this process may look. */
-async function syncAbove(disk: Disk, path: string): Promise<void> {
+export async function syncAbove(disk: Disk, path: string): Promise<void> {
   for (let below = path; dirname(below) !== below; below = dirname(below)) {
     try {
       await disk.syncDirectory(dirname(below));

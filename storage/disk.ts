@@ -19,6 +19,12 @@ export interface Disk {
   lock(path: string): Promise<DiskLock | null>;
 }
 
+/** A disk that also tells, at the cost of one call, whether a file is still the one that was read. */
+export interface WatchableDisk extends Disk {
+  /** Another text whenever the file was replaced or written since; null where there is none. */
+  stamp(path: string): Promise<string | null>;
+}
+
 export interface DiskFile {
   /** Reads up to `buffer.length` bytes at a position; answers how many, 0 at the end. */
   read(buffer: Uint8Array, position: number): Promise<number>;

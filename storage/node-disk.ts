@@ -2,9 +2,10 @@
  * The real disk, over Node's file system. Files and directories are for their owner alone: they hold conversations, and
  * sealed credentials beside them.
  */
-import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { tryLock } from 'fs-native-extensions';
-import type { Disk, DiskFile, DiskLock } from './disk.ts';
+import { isErrorCode } from './disk-failure.ts';
+import type { DiskFile, DiskLock, WatchableDisk } from './disk.ts';
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -12,7 +13,7 @@ const MODE_BITS = 0o777;
 
 const OPEN_FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const;
 
-export class NodeDisk implements Disk {
+export class NodeDisk implements WatchableDisk {
   async open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile> {
     return new NodeDiskFile(await open(path, OPEN_FLAGS[mode], FILE_MODE));
   }
@@ -52,6 +53,17 @@ export class NodeDisk implements Disk {
     }
     await file.close();
     return null;
+  }
+
+  async stamp(path: string): Promise<string | null> {
+    try {
+      // Big integers, since times in milliseconds do not tell two writes of one millisecond apart.
+      const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+      return [ino, size, mtimeNs, ctimeNs].join(' ');
+    } catch (error) {
+      if (isErrorCode(error, 'ENOENT')) return null;
+      throw error;
+    }
   }
 }
 

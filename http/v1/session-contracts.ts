@@ -69,6 +69,7 @@ export const listSessions = {
   description: 'By id, which is by creation. Sessions that are not to be read are listed as damaged, with the others.',
   scope: 'read',
   query: listQuery,
+  listsSessions: true,
   filters: {
     prefix: 'metadata.',
     schema: metadataFilters,

@@ -12,6 +12,16 @@ export function utcTime(epochMs: number): string {
   return `${date}T${time.join(':')}Z`;
 }
 
+/** Epoch milliseconds of a time as `utcTime` writes it; null where the text is none, or names no moment of the calendar. */
+export function parseUtcTime(text: string): number | null {
+  const parts = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})Z$/.exec(text)?.slice(1).map(Number);
+  if (parts === undefined) return null;
+  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = parts;
+  const epochMs = daysTo({ year, month, day }) * DAY_MS + ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  // A thirtieth of February comes back as a day in March.
+  return utcTime(epochMs) === text ? epochMs : null;
+}
+
 /** The Gregorian date of a day counted from 1970-01-01. Years are counted from March, so that a leap day is the last. */
 function dateOf(daysFromEpoch: number): { readonly year: number; readonly month: number; readonly day: number } {
   const days = daysFromEpoch + 719_468;
@@ -28,6 +38,15 @@ function dateOf(daysFromEpoch: number): { readonly year: number; readonly month:
     month,
     day: dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1,
   };
+}
+
+/** The other way: from 1970-01-01 to a date. */
+function daysTo({ year, month, day }: { readonly year: number; readonly month: number; readonly day: number }): number {
+  const yearFromMarch = month <= 2 ? year - 1 : year;
+  const era = Math.floor(yearFromMarch / 400);
+  const yearOfEra = yearFromMarch - era * 400;
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
 }
 
 function padded(value: number, width: number): string {

@@ -47,6 +47,11 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'Reads the operator\'s providers file, which names variables of the environment.',
   },
   {
+    path: 'cli/token.ts',
+    rules: ['process'],
+    reason: 'A program of its own: its arguments, its output and its exit code.',
+  },
+  {
     path: 'cli/charts.ts',
     rules: ['node:fs'],
     reason: 'Writes a document of this repository.',

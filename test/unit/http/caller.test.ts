@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SCOPES, tenantWith } from '../../../http/caller.ts';
+import { tenantWith } from '../../../http/caller.ts';
+import { SCOPES } from '../../../services/scopes.ts';
 
 describe('a scope', () => {
   it('includes those below it and none above', () => {
@@ -10,7 +11,7 @@ describe('a scope', () => {
 
 function isAllowed(scope: (typeof SCOPES)[number], needed: (typeof SCOPES)[number]): boolean {
   try {
-    return tenantWith({ tenant: 'local', scope }, needed) === 'local';
+    return tenantWith({ tenant: 'local', scope, sessionId: null, ended: null }, needed) === 'local';
   } catch (error) {
     expect(error).toMatchObject({ code: 'forbidden' });
     return false;

@@ -1,0 +1,3 @@
+/** What a token may do. Each scope includes those before it. */
+export const SCOPES = ['read', 'send', 'manage'] as const;
+export type Scope = (typeof SCOPES)[number];

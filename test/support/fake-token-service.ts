@@ -1,0 +1,31 @@
+/** A `TokenService` whose tokens a test hands out and takes back. */
+import type { TokenHolder, TokenService } from '../../services/tokens.ts';
+
+export class FakeTokenService implements TokenService {
+  readonly #holders = new Map<string, { readonly holder: TokenHolder; end(): void }>();
+
+  isToken(text: string): boolean {
+    return text.startsWith('token-');
+  }
+
+  async holderOf(text: string): Promise<TokenHolder | null> {
+    return this.#holders.get(text)?.holder ?? null;
+  }
+
+  /** A token with this name that counts from now on. */
+  give(name: string, holder: Partial<Omit<TokenHolder, 'ended'>> = {}): string {
+    const text = `token-${name}`;
+    const ending = new AbortController();
+    this.#holders.set(text, {
+      holder: { tenant: 'acme', scope: 'manage', sessionId: null, ...holder, ended: ending.signal },
+      end: () => ending.abort(),
+    });
+    return text;
+  }
+
+  takeBack(text: string): void {
+    const held = this.#holders.get(text);
+    this.#holders.delete(text);
+    held?.end();
+  }
+}
