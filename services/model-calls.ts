@@ -6,6 +6,7 @@
  *   M2. A call under way when the turn is stopped is ended as cancelled at once; the provider is told, and what it still
  *       says goes nowhere.
  */
+import { OPEN_EFFECTS_MAX } from '../machines/decide.ts';
 import type { RequestDifference, Sequence } from '../machines/records.ts';
 import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
 import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
@@ -79,6 +80,9 @@ export class ModelCalls {
   #notStarted(receipt: Receipt): Refused {
     if (receipt.kind === 'refused' && receipt.code === 'too_large') {
       return refused('invalid_request', 'the request is too large to be recorded');
+    }
+    if (receipt.kind === 'refused' && receipt.code === 'effects_full') {
+      return refused('invalid_request', `a turn has ${OPEN_EFFECTS_MAX} calls under way at most`);
     }
     return stopped();
   }

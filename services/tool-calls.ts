@@ -10,6 +10,7 @@
  */
 import { TOOL_OUTPUT_OF } from '../machines/close-turn.ts';
 import type { ToolCallStart } from '../machines/commands.ts';
+import { OPEN_EFFECTS_MAX } from '../machines/decide.ts';
 import type { JsonValue, ToolOutcome } from '../machines/messages.ts';
 import { sameValue } from '../machines/value-equality.ts';
 import type { ResolvedTool, Sequence } from '../machines/records.ts';
@@ -31,7 +32,7 @@ interface Prepared {
 }
 
 /** Why no call of a dispatch was started. */
-type NotStarted = 'stopped' | 'too_large';
+type NotStarted = 'stopped' | 'too_large' | 'effects_full';
 
 interface Result {
   readonly outcome: ToolOutcome;
@@ -83,7 +84,7 @@ export class ToolCalls {
       message_sequence: scope.messageSequence,
       calls: prepared.map((one) => startOf(one, deadline, scope.intake)),
     });
-    if (receipt.kind === 'refused' && receipt.code === 'too_large') return 'too_large';
+    if (receipt.kind === 'refused' && (receipt.code === 'too_large' || receipt.code === 'effects_full')) return receipt.code;
     if (receipt.kind !== 'committed') return 'stopped';
     return receipt.records.filter(({ type }) => type === 'tool_call_started').map(({ sequence }) => sequence);
   }
@@ -182,6 +183,7 @@ function notDispatched(call: LoopToolCall, reason: string): LoopToolAnswer {
 
 function notStarted(call: LoopToolCall, why: NotStarted): LoopToolAnswer {
   if (why === 'too_large') return notDispatched(call, 'the calls are too large to be recorded');
+  if (why === 'effects_full') return notDispatched(call, `a turn has ${OPEN_EFFECTS_MAX} calls under way at most`);
   return answerOf(call, null, { outcome: 'cancelled', output: 'this call was not started: the turn was being stopped' });
 }
 
