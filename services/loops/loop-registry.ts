@@ -2,7 +2,9 @@
 import type { JsonObject } from '../../machines/messages.ts';
 import type { AgentLoop } from './agent-loop.ts';
 import { chatLoop } from './chat.ts';
-import { chatConfigurationProblem, type ConfigurationProblem } from './chat-configuration.ts';
+import { modelSettingsProblem, type ConfigurationProblem } from './model-settings.ts';
+import { piLoop } from './pi.ts';
+import { loadRunAgentLoop } from './pi-library.ts';
 
 export interface RegisteredLoop {
   readonly loop: AgentLoop;
@@ -14,8 +16,11 @@ export interface LoopRegistry {
   find(name: string): RegisteredLoop | null;
 }
 
-const LOOPS: ReadonlyMap<string, RegisteredLoop> = new Map([
-  [chatLoop.name, { loop: chatLoop, configurationProblem: chatConfigurationProblem }],
-]);
+const LOOPS: ReadonlyMap<string, RegisteredLoop> = new Map(
+  [chatLoop, piLoop(loadRunAgentLoop)].map((loop) => [
+    loop.name,
+    { loop, configurationProblem: (configuration) => modelSettingsProblem(loop.name, configuration) },
+  ]),
+);
 
 export const loopRegistry: LoopRegistry = { find: (name) => LOOPS.get(name) ?? null };

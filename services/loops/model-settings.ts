@@ -1,4 +1,4 @@
-/** What a session may set for the loop `chat`: parameters of its model calls. */
+/** What a session may configure for a loop: parameters of its model calls, and nothing else. */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 
 /** What is wrong with a configuration, and where: a JSON pointer into it. */
@@ -29,12 +29,12 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   },
 };
 
-/** What is wrong with a configuration of `chat`; null where nothing is. */
-export function chatConfigurationProblem(configuration: JsonObject): ConfigurationProblem | null {
+/** What is wrong with a configuration of the loop of that name; null where nothing is. */
+export function modelSettingsProblem(loop: string, configuration: JsonObject): ConfigurationProblem | null {
   for (const [name, value] of Object.entries(configuration)) {
     const field = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const setting = Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined;
-    if (setting === undefined) return { field, message: `${name} is no setting of the loop chat` };
+    if (setting === undefined) return { field, message: `${name} is no setting of the loop ${loop}` };
     if (!setting.isValid(value)) return { field, message: `${name} must be ${setting.expected}` };
   }
   return null;

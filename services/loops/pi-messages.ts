@@ -1,0 +1,174 @@
+/**
+ * Brain's messages as pi's loop holds them, and back.
+ *
+ *   P1. `fromPi(toPi(messages))` is `messages`, whatever they hold. pi sees what its types can say; what they cannot
+ *       (signatures, the exact text of arguments, addresses of files, which results came in one message) rides along.
+ *   P2. pi finds a call by its id, and a provider's ids repeat. So pi's id of a call is its place in the answer, a colon
+ *       and the provider's id.
+ */
+import type { AssistantMessage, Message as PiMessage, TextContent, ToolResultMessage } from '@mariozechner/pi-ai';
+import {
+  textBlocks,
+  toolUsesOf,
+  type Block,
+  type ContentBlock,
+  type Message,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from '../../machines/messages.ts';
+import type { FinishReason } from '../../machines/records.ts';
+import { parseToolArguments } from '../tools/tool-arguments.ts';
+import type { LoopModelAnswer } from './agent-loop.ts';
+import { isEmpty, type ModelAnswer } from './model-answer.ts';
+
+/** What rides along: the message that this one stands for, or null where it adds nothing to what stands before it. */
+interface Carrier {
+  readonly brain: Message | null;
+}
+
+export function toPi(messages: readonly Message[]): readonly PiMessage[] {
+  let calls: readonly ToolUseBlock[] = [];
+  let answered = 0;
+  return messages.flatMap((message): readonly PiMessage[] => {
+    if (message.role === 'assistant') {
+      calls = toolUsesOf(message);
+      answered = 0;
+      return [carrying(assistantMessage(message, calls.length === 0 ? 'stop' : 'toolUse'), message)];
+    }
+    const results = message.content.filter((block) => block.type === 'tool_result');
+    const pieces = results.map((block, index) => resultMessage(block, answered + index, calls));
+    answered += results.length;
+    const said = message.content.filter(isContent);
+    const beside = pieces.length > 0 && said.length === 0 ? [] : [{ role: 'user', content: textsOf(said) } as const];
+    return [...pieces, ...beside].map((piece, index) => carrying(piece, index === 0 ? message : null));
+  });
+}
+
+/** The messages that pi's stand for. What pi keeps of a call of a model without an answer stands for none. */
+export function fromPi(messages: readonly PiMessage[]): readonly Message[] {
+  const found: Message[] = [];
+  let results: readonly ToolResultBlock[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (isCarrier(message)) {
+      if (message.brain !== null) found.push(message.brain);
+    } else if (message.role === 'toolResult') {
+      results = [...results, resultBlockOf(message)];
+      const next = messages[index + 1];
+      if (next?.role === 'toolResult' && !isCarrier(next)) continue;
+      found.push({ role: 'user', content: results });
+      results = [];
+    }
+  }
+  return found;
+}
+
+/** A model's answer, as pi takes it. */
+export function answerToPi(answer: LoopModelAnswer): AssistantMessage {
+  switch (answer.outcome) {
+    case 'ended':
+      return carrying(assistantMessage(answer.message, stopReasonOf(answer)), isEmpty(answer.message) ? null : answer.message);
+    case 'failed':
+    case 'unknown':
+      return { role: 'assistant', content: [], stopReason: 'error', errorMessage: answer.message };
+    case 'cancelled':
+    case 'refused':
+      return { role: 'assistant', content: [], stopReason: 'aborted', errorMessage: answer.message };
+  }
+}
+
+/** How a call ended, as pi takes it from a tool. */
+export function resultToPi(block: ToolResultBlock) {
+  return { content: textsOf(block.content), details: block };
+}
+
+/** Whether pi is to count the result of a tool as an error. */
+export function isErrorIn(details: unknown): boolean {
+  return !isResultBlock(details) || details.is_error;
+}
+
+/** The place in its answer of the call that pi names so. */
+export function placeOfCall(piId: string): number {
+  return Number(piId.slice(0, piId.indexOf(':')));
+}
+
+function piIdOf(place: number, id: string): string {
+  return `${place}:${id}`;
+}
+
+function providerIdOf(piId: string): string {
+  return piId.slice(piId.indexOf(':') + 1);
+}
+
+function carrying<M extends PiMessage>(message: M, brain: Message | null): M & Carrier {
+  return { ...message, brain };
+}
+
+function isCarrier(message: PiMessage): message is PiMessage & Carrier {
+  return 'brain' in message;
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, AssistantMessage['stopReason']>> = {
+  stop: 'stop',
+  tool_calls: 'toolUse',
+  // pi has one word for an answer that was cut off.
+  length: 'length',
+  content_filter: 'length',
+};
+
+function stopReasonOf({ finish_reason }: ModelAnswer): AssistantMessage['stopReason'] {
+  return STOP_REASONS[finish_reason];
+}
+
+function assistantMessage(message: Message, stopReason: AssistantMessage['stopReason']): AssistantMessage {
+  let place = -1;
+  const content = message.content.flatMap((block): AssistantMessage['content'] => {
+    switch (block.type) {
+      case 'text':
+        return [{ type: 'text', text: block.text }];
+      case 'reasoning':
+        return [{ type: 'thinking', thinking: block.text }];
+      case 'tool_use':
+        place += 1;
+        return [{ type: 'toolCall', id: piIdOf(place, block.id), name: block.name, arguments: argumentsOf(block) }];
+      default:
+        return [];
+    }
+  });
+  return { role: 'assistant', content, stopReason };
+}
+
+/** What is no JSON is never repaired: pi is told of no arguments, and the call is refused where it would be sent. */
+function argumentsOf({ input_text }: ToolUseBlock): unknown {
+  const parsed = parseToolArguments(input_text);
+  return parsed.kind === 'parsed' ? parsed.value : {};
+}
+
+function resultMessage(block: ToolResultBlock, place: number, calls: readonly ToolUseBlock[]): ToolResultMessage {
+  return {
+    role: 'toolResult',
+    toolCallId: piIdOf(place, block.tool_use_id),
+    toolName: calls[place]?.name ?? '',
+    isError: block.is_error,
+    ...resultToPi(block),
+  };
+}
+
+function isContent(block: Block): block is ContentBlock {
+  return block.type === 'text' || block.type === 'image' || block.type === 'file';
+}
+
+function textsOf(content: readonly ContentBlock[]): TextContent[] {
+  return content.flatMap((block) => (block.type === 'text' ? [{ type: 'text', text: block.text }] : []));
+}
+
+/** pi itself answers a call of a tool that is not there. */
+function resultBlockOf({ toolCallId, content, details, isError }: ToolResultMessage): ToolResultBlock {
+  if (isResultBlock(details)) return details;
+  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  const tool_use_id = providerIdOf(toolCallId);
+  return { type: 'tool_result', tool_use_id, content: textBlocks(text), is_error: isError, outcome: isError ? 'error' : 'ok' };
+}
+
+function isResultBlock(details: unknown): details is ToolResultBlock {
+  return typeof details === 'object' && details !== null && 'type' in details && details.type === 'tool_result';
+}
