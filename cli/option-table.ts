@@ -49,6 +49,7 @@ export interface Options {
   readonly queueMessagesMax: number;
   readonly emittedBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly corsOrigins: readonly string[];
   /** Null: released at once. 0: never. */
   readonly retain: Retain;
   readonly drainMs: number | null;
@@ -213,6 +214,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     meaning: 'How large the body of a request may be.',
     parse: (text) => wholeNumber(text, { min: 1, max: BODY_BYTES_MAX, unit: 1 }),
   },
+  corsOrigins: {
+    variable: 'BRAIN_CORS_ORIGINS',
+    fallback: { value: [], shown: 'none' },
+    isSecret: false,
+    takes: 'origins such as https://app.example.com, without a path and separated by commas',
+    meaning: 'Whose web pages may call this server from a browser.',
+    parse: parseOrigins,
+  },
   retain: {
     variable: 'BRAIN_SESSION_IDLE_TTL_SECS',
     fallback: { value: null, shown: 'unset' },
@@ -291,6 +300,18 @@ function boundOrNone(
 ): { readonly value: number | null } | null {
   const number = wholeNumber(text, { ...bounds, min: 0 });
   return number?.value === 0 ? { value: null } : number;
+}
+
+function parseOrigins(text: string): { readonly value: readonly string[] } | null {
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every(isOrigin) ? { value: [...new Set(origins)] } : null;
+}
+
+/** As browsers write it, since it is compared with what they send: they leave out a scheme's own port, for example. */
+function isOrigin(text: string): boolean {
+  if (/^https?:/i.test(text)) return !text.includes('*') && URL.canParse(text) && new URL(text).origin === text;
+  // An extension's or an app's pages have a scheme of their own.
+  return /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/.test(text);
 }
 
 /** An address that goes into journals: a user or a password in it would be a secret there. */

@@ -84,6 +84,7 @@ function readAll(flags: ReadonlyMap<string, string>, environment: Environment): 
     runningTurnsMax: read(OPTIONS.runningTurnsMax),
     queueMessagesMax: read(OPTIONS.queueMessagesMax),
     bodyBytesMax: read(OPTIONS.bodyBytesMax),
+    corsOrigins: read(OPTIONS.corsOrigins),
     retain: read(OPTIONS.retain),
     drainMs: read(OPTIONS.drainMs),
     telemetryFile: read(OPTIONS.telemetryFile),

@@ -89,7 +89,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     credentials: brain.credentials,
     clock: systemClock,
     log,
-    options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax },
+    options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax, corsOrigins: options.corsOrigins },
     isDraining: () => brain.isDraining,
   });
   const at = await app.listen(options.listen).catch(async (error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * The order in which a request passes, and nothing else: failures around all of it, then who is calling, then the
- * route. Health, the front page and the OpenAPI document are open to everybody.
+ * The order in which a request passes, and nothing else: what pages of other origins may read around all of it, failures
+ * too, then who is calling, then the route. Health, the front page and the OpenAPI document are open to everybody.
  */
 import Koa, { type Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
@@ -8,6 +8,7 @@ import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
 import { createAuthentication } from './auth.ts';
 import { createBodyReader } from './body.ts';
+import { allowOrigins } from './cors.ts';
 import { answerFailures, answerUnrouted } from './failures.ts';
 import { addFrontPage } from './front-page.ts';
 import { addHealthRoutes } from './health.ts';
@@ -28,6 +29,8 @@ export interface HttpDependencies {
     /** Undefined: the server listens on loopback only, and whoever reaches it is its user. */
     readonly apiKey: string | undefined;
     readonly bodyBytesMax: number;
+    /** Whose pages may call, as browsers write origins. */
+    readonly corsOrigins: readonly string[];
   };
   isDraining(): boolean;
 }
@@ -51,6 +54,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
   app.use(setHeaders);
+  app.use(allowOrigins(options.corsOrigins));
   app.use(answerFailures({ clock, log }));
   open.addTo(app);
   app.use(authenticate(options.apiKey));

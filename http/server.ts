@@ -10,6 +10,7 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server, type Ser
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createApp, type HttpDependencies } from './app.ts';
+import { corsHeaders, originIn } from './cors.ts';
 import { errorBody, traceOf, type ErrorCode } from './errors.ts';
 
 // Balancers keep an idle connection for a minute; who closes first loses the request that is on its way.
@@ -18,6 +19,9 @@ const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS = 80_000;
 // For sending a whole request. It bounds no answer.
 const REQUEST_MS = 300_000;
+
+/** `rawPacket`: what was being read when the parser gave up. */
+type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Uint8Array };
 
 export interface HttpApp {
   /** Resolves with the address that it listens on; rejects as the system does, with `EADDRINUSE` and the like. */
@@ -43,15 +47,21 @@ export function createHttpApp(dependencies: HttpDependencies): HttpApp {
       response.destroy();
     });
   });
-  server.on('checkExpectation', (_request, response) => {
+  const forPages = (origin: string | undefined): Readonly<Record<string, string>> => corsHeaders(dependencies.options.corsOrigins, origin);
+  server.on('checkExpectation', (request, response) => {
     const body = renderedError('invalid_request', 'the only Expect that is understood is 100-continue');
-    response.writeHead(417, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) });
+    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) };
+    response.writeHead(417, { ...headers, ...forPages(request.headers.origin) });
     response.end(body);
   });
   server.on('connect', (_request, socket) => answerRaw(socket, 405, 'method_not_allowed', 'this server is no proxy'));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (connections.awaitsRequest(socket)) answerUnreadable(error, socket);
-    else socket.destroy();
+  server.on('clientError', (error: ParserError, socket) => {
+    if (!connections.awaitsRequest(socket)) {
+      socket.destroy();
+      return;
+    }
+    const origin = connections.requestUnderWay(socket)?.headers.origin ?? originIn(error.rawPacket ?? new Uint8Array());
+    answerUnreadable(error, socket, forPages(origin));
   });
 
   return {
@@ -112,6 +122,12 @@ class Connections {
     return first === undefined || (second === undefined && !first.headersSent && !first.req.complete);
   }
 
+  /** The request whose body is still coming; undefined where it is its head that is. */
+  requestUnderWay(socket: Duplex): IncomingMessage | undefined {
+    const [first] = this.#answers.get(socket) ?? [];
+    return first?.req;
+  }
+
   /** Node's own way leaves a connection alone that has not sent anything yet, and then waits for it without end. */
   close(): void {
     this.#isClosing = true;
@@ -124,13 +140,19 @@ class Connections {
 }
 
 /** The parser gave up on a connection, whose socket may be gone already. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 431, 'too_large', 'the headers of the request are too large');
-  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 408, 'invalid_request', 'the request did not come in time');
-  else answerRaw(socket, 400, 'invalid_request', 'the request is not well-formed HTTP/1.1');
+function answerUnreadable(error: ParserError, socket: Duplex, headers: Readonly<Record<string, string>>): void {
+  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 431, 'too_large', 'the headers of the request are too large', headers);
+  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 408, 'invalid_request', 'the request did not come in time', headers);
+  else answerRaw(socket, 400, 'invalid_request', 'the request is not well-formed HTTP/1.1', headers);
 }
 
-function answerRaw(socket: Duplex, status: number, code: ErrorCode, message: string): void {
+function answerRaw(
+  socket: Duplex,
+  status: number,
+  code: ErrorCode,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -141,6 +163,7 @@ function answerRaw(socket: Duplex, status: number, code: ErrorCode, message: str
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -54,7 +54,7 @@ describe('the document', () => {
       credentials: new FakeCredentialService(),
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-      options: { apiKey: undefined, bodyBytesMax: 1 },
+      options: { apiKey: undefined, bodyBytesMax: 1, corsOrigins: [] },
       isDraining: () => false,
     });
     const routed = middleware.flatMap((layer) => routesOf(layer)).filter((route) => !route.startsWith('HEAD '));

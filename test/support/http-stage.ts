@@ -15,6 +15,7 @@ export interface LogLine {
 export interface StageOptions {
   readonly apiKey?: string;
   readonly bodyBytesMax?: number;
+  readonly corsOrigins?: readonly string[];
   readonly clock?: Clock;
   readonly port?: number;
 }
@@ -47,7 +48,7 @@ export class HttpStage {
         warn: (event, facts = {}) => this.logged.push({ level: 'warn', event, facts }),
         error: (event, facts = {}) => this.logged.push({ level: 'error', event, facts }),
       },
-      options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax ?? 8 * 1024 * 1024 },
+      options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax ?? 8 * 1024 * 1024, corsOrigins: options.corsOrigins ?? [] },
       isDraining: () => this.isDraining,
     });
   }

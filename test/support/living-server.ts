@@ -35,7 +35,7 @@ export class LivingServer {
       // The sockets are real, and so are the bounds on them.
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-      options: { apiKey, bodyBytesMax: 1024 * 1024 },
+      options: { apiKey, bodyBytesMax: 1024 * 1024, corsOrigins: [] },
       isDraining: () => living.brain.isDraining,
     });
     const { port } = await app.listen({ host: '127.0.0.1', port: 0 });
