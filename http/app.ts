@@ -12,6 +12,8 @@ import { allowOrigins } from './cors.ts';
 import { answerFailures, answerUnrouted } from './failures.ts';
 import { addFrontPage } from './front-page.ts';
 import { addHealthRoutes } from './health.ts';
+import { addLifecycleEventRoutes } from './lifecycle/events.ts';
+import { addLifecycleSessionRoutes } from './lifecycle/sessions.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
 import { RouteTable } from './route-table.ts';
 import type { RouteDependencies } from './routes.ts';
@@ -50,6 +52,8 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addSessionRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
   addHistoryRoutes(guarded, routes);
+  addLifecycleSessionRoutes(guarded, routes);
+  addLifecycleEventRoutes(guarded, routes);
   addCredentialRoutes(guarded, routes);
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 

@@ -3,7 +3,7 @@
  * schemas in it, and is described by it in the OpenAPI document: there is no second place where a route is written down.
  */
 import type { z } from 'zod';
-import type { Scope } from './caller.ts';
+import type { Scope } from '../services/scopes.ts';
 import type { ErrorCode } from './errors.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -15,7 +15,7 @@ interface Route {
   /** As OpenAPI writes it: `{name}` is a part that a client chooses. */
   readonly path: `/${string}`;
   /** What it is shown together with. */
-  readonly tag: 'Sessions' | 'Turns' | 'History' | 'Credentials' | 'Server';
+  readonly tag: 'Sessions' | 'Turns' | 'History' | 'Session lifecycle' | 'Credentials' | 'Server';
   /** One line: what it does. */
   readonly summary: string;
   /** What a client must know besides. */
@@ -38,6 +38,8 @@ interface Route {
 export interface GuardedContract extends Route {
   readonly scope: Scope;
   readonly query: z.ZodObject;
+  /** It is of no one session, and shows a caller of one session that one alone: other such routes are refused to these. */
+  readonly listsSessions?: boolean;
 }
 
 /** A route that is open to everybody, and whose query is not looked at. */
@@ -68,6 +70,8 @@ export interface AnswerContract {
 /** How a route answers who accepts `text/event-stream`. */
 export interface StreamContract {
   readonly query: z.ZodObject;
+  /** What the `id` of an event looks like, as a pattern. */
+  readonly cursor: { readonly pattern: string; readonly example: string };
   readonly description: string;
   /** Of the data of a recorded event, and of one that only passes by. */
   readonly recorded: z.ZodType;
@@ -82,7 +86,7 @@ export function refusalsOf(contract: RouteContract): readonly ErrorCode[] {
   if (contract.scope !== null) for (const code of ['invalid_request', 'unauthorized', 'forbidden'] as const) codes.add(code);
   if (contract.body !== undefined) for (const code of ['too_large', 'unsupported_media_type'] as const) codes.add(code);
   if (queriesOf(contract).some((query) => 'after' in query.shape)) codes.add('invalid_cursor');
-  if (contract.path.startsWith('/v1/sessions/')) {
+  if (contract.path.includes('{session_id}')) {
     // Whoever comes first after a start finds out how the session's journal stands, and settles it.
     for (const code of ['not_found', 'journal_corrupt', 'journal_unavailable', 'disk_full'] as const) codes.add(code);
   }

@@ -15,7 +15,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Correct what `details.field` points at.',
   },
   invalid_cursor: {
-    when: "`after` or `Last-Event-ID` is no position: a sequence for events and journals, a session's id for the list.",
+    when: "`after` or `Last-Event-ID` is no position: a sequence for events and journals, an event's id for the events of `/sessions`, a session's id for the list.",
     advice: 'Give a cursor as an answer gave it, or none to begin at the start.',
   },
   reserved_type: {
@@ -27,8 +27,8 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Send `Authorization: Bearer TOKEN`.',
   },
   forbidden: {
-    when: 'The token may not do this. On a server without `BRAIN_API_KEY`: the `Host`, or the `Origin` of a change, is not this machine.',
-    advice: 'Use a token of a wider scope; call the server as `localhost` or `127.0.0.1`.',
+    when: 'The token may not do this, or a create on `/sessions` names a tool that the tenant may not use or that does not exist. On a server without `BRAIN_API_KEY`: the `Host`, or the `Origin` of a change, is not this machine.',
+    advice: 'Use a token of a wider scope; name a tool that is offered; call the server as `localhost` or `127.0.0.1`.',
   },
   not_found: {
     when: 'There is no such path, or no such session or credential of this tenant.',
@@ -86,16 +86,20 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     when: 'The body is not `application/json` in UTF-8, or compressed in a way that is not understood.',
     advice: 'Send `Content-Type: application/json`; compress with gzip, deflate, br or nothing.',
   },
+  unknown_harness: {
+    when: 'A create on `/sessions` names a harness that this server does not have.',
+    advice: 'Name one that it has; `chat` is always there.',
+  },
   unknown_agentloop: {
-    when: 'A create names an agent loop that this server does not have.',
+    when: 'A create on `/v1/sessions` names an agent loop that this server does not have.',
     advice: 'Name one that it has; `chat` is always there.',
   },
   unknown_provider: {
-    when: 'A create names a model whose provider is unknown or not configured.',
+    when: 'A create on `/v1/sessions` names a model whose provider is unknown or not configured. On `/sessions` it is `invalid_request`.',
     advice: 'Name `demo`, or configure the provider.',
   },
   unknown_tool: {
-    when: 'A create names a tool that does not exist, or that the tenant may not use.',
+    when: 'A create on `/v1/sessions` names a tool that does not exist, or that the tenant may not use.',
     advice: 'Name one that is offered.',
   },
   unknown_environment: {

@@ -12,6 +12,7 @@ import type { ErrorAnswer } from './wire/answers.ts';
 export type ErrorCode =
   | ServiceErrorCode
   | 'unauthorized'
+  | 'unknown_harness'
   | 'method_not_allowed'
   | 'too_large'
   | 'unsupported_media_type';
@@ -49,6 +50,7 @@ export const ERROR_RULES: Readonly<Record<ErrorCode, ErrorRule>> = {
   idempotency_ambiguous: refusal(409),
   too_large: refusal(413),
   unsupported_media_type: refusal(415),
+  unknown_harness: refusal(422),
   unknown_agentloop: refusal(422),
   unknown_provider: refusal(422),
   unknown_tool: refusal(422),

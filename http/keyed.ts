@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Context } from 'koa';
 import type { JsonValue } from '../machines/messages.ts';
+import type { Surface } from '../machines/records.ts';
 import { KeyedCall, type KeyedRoute, type RouteAnswers } from '../services/keyed-call.ts';
 import type { SessionService } from '../services/session-service.ts';
 import { HttpError } from './errors.ts';
@@ -18,18 +19,20 @@ export interface KeyedScope<R extends KeyedRoute> {
   readonly sessionId: string | null;
   readonly route: R;
   readonly body: JsonValue | undefined;
+  /** Default: `v1`. */
+  readonly surface?: Surface;
 }
 
 /** Answers a route's request: again, where its key was used before; else by `work`, which checks what is still to check. */
 export async function answerOnce<R extends KeyedRoute>(
   context: Context,
   sessions: SessionService,
-  { tenant, sessionId, route, body }: KeyedScope<R>,
+  { tenant, sessionId, route, body, surface }: KeyedScope<R>,
   work: (keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
 ): Promise<RouteAnswers[R]> {
   const key = keyOf(context);
   if (key === null) return work(undefined);
-  const call = new KeyedCall(route, key, hashOf(body));
+  const call = new KeyedCall(route, key, hashOf(body), surface);
   const repeated = await sessions.repeated(tenant, sessionId, call);
   if (repeated !== null) {
     context.set('Idempotent-Replayed', 'true');

@@ -9,12 +9,14 @@ import { errorBody, ERROR_RULES, type ErrorCode } from './errors.ts';
 import { KEY_BYTES_MAX } from './keyed.ts';
 import { SchemaCollection, type JsonSchema } from './openapi-schemas.ts';
 import { errorSchema } from './wire/answers.ts';
+import { inputIdSchema } from './wire/lifecycle-queries.ts';
 import { nameSchema, sessionIdSchema } from './wire/names.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
 const PATH_PARAMETERS: Readonly<Record<string, { readonly schema: z.ZodType; readonly description: string }>> = {
   session_id: { schema: sessionIdSchema, description: 'The session, by the id that its creation answered.' },
+  input_id: { schema: inputIdSchema, description: 'The message, by the `id` of its own event.' },
   name: { schema: nameSchema, description: "A name of the client's own." },
 };
 
@@ -22,9 +24,11 @@ const DESCRIPTION = `A server that owns agent sessions: one conversation each, w
 
 Every body is JSON in UTF-8, nested at most 64 levels deep; text holds neither NUL nor a lone surrogate, no key is \`__proto__\`, and a field that is not described here is refused by its name. A compressed body (gzip, deflate, br) is taken. A POST without a body needs no content type. Answers may get more fields: pass over those that you do not know.
 
-Times are RFC 3339 in UTC without a fraction; in events and records they are epoch milliseconds. Ids of sessions sort by creation.
+Times are RFC 3339 in UTC without a fraction; in events and records of \`/v1\` they are epoch milliseconds. Ids of sessions sort by creation.
 
 Every answer that is no success is an Error. Beside what each route lists, a path may answer \`method_not_allowed\` (405, with \`Allow\`), and a request that cannot be read \`invalid_request\` (400; 408 where it did not come in time; 417 for an unknown \`Expect\`) or \`too_large\` (431 for its headers).
+
+There are two surfaces, \`/v1\` and \`/sessions\`, over the same sessions: what is created on one is read and driven on the other.
 
 Scopes: \`manage\` includes \`send\`, \`send\` includes \`read\`. A server that was started without an API key serves this machine only, and takes whoever reaches it for its user.`;
 
@@ -147,7 +151,7 @@ function headerParameters({ isKeyed, isPreferable, stream }: RouteContract): rea
           header('Accept', { type: 'string', examples: ['text/event-stream'] }, '`text/event-stream` for a stream; pages of JSON otherwise.'),
           header(
             'Last-Event-ID',
-            { type: 'string', pattern: '^(|0|[1-9][0-9]{0,15})$', examples: ['4'] },
+            { type: 'string', pattern: `^$|${stream.cursor.pattern}`, examples: [stream.cursor.example] },
             'Where a stream goes on: the last `id` that was received. Wins over `after`. For event streams only.',
           ),
         ]),

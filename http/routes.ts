@@ -28,14 +28,22 @@ export function callerOf(context: Context): Caller {
 }
 
 function isCaller(value: unknown): value is Caller {
-  return typeof value === 'object' && value !== null && 'tenant' in value && 'scope' in value;
+  return typeof value === 'object' && value !== null && 'tenant' in value && 'scope' in value && 'sessionId' in value;
 }
 
-/** The session that the path names. What cannot be an id is no session's, and goes no further. */
-export function sessionIdOf(context: Context): string {
+/** What a request gives for a part of its route's path. */
+export function parameterOf(context: Context, name: string): string {
   const params: unknown = context['params'];
-  const id = typeof params === 'object' && params !== null && 'session_id' in params ? params.session_id : undefined;
-  if (typeof id === 'string' && isSessionId(id)) return id;
+  const value: unknown = typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
+  if (typeof value !== 'string') throw new TypeError(`the route has no {${name}} in its path`);
+  return value;
+}
+
+/** The session that the path names. What cannot be an id is no session's, nor is another one to a caller of one session. */
+export function sessionIdOf(context: Context): string {
+  const id = parameterOf(context, 'session_id');
+  const { sessionId: only } = callerOf(context);
+  if (isSessionId(id) && (only === null || id === only)) return id;
   throw new HttpError('not_found', 'there is no such session');
 }
 

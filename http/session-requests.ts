@@ -2,9 +2,9 @@
 import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import type { Metadata } from '../machines/records.ts';
+import type { Surface } from '../machines/records.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from '../services/keyed-call.ts';
-import type { MetadataChanges, SessionView } from '../services/session-service.ts';
+import type { ListQuery, MetadataChanges, SessionView } from '../services/session-service.ts';
 import type { GuardedContract } from './contract.ts';
 import { answerOnce } from './keyed.ts';
 import { callerOf, parseBody, parseFilters, parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from './routes.ts';
@@ -12,16 +12,22 @@ import { emptyBody, type metadataFilters } from './wire/requests.ts';
 
 type Dependencies = Pick<RouteDependencies, 'sessions' | 'readBody'>;
 
+interface Asked {
+  readonly tenant: string;
+  /** Default: `v1`. */
+  readonly surface?: Surface;
+}
+
 /** A verb says everything by its path: its body and its query are empty. */
 export async function answerVerb<R extends KeyedRoute>(
   context: Context,
   { sessions, readBody }: Dependencies,
-  { tenant, route, contract }: { readonly tenant: string; readonly route: R; readonly contract: GuardedContract },
+  { contract, ...scope }: Asked & { readonly route: R; readonly contract: GuardedContract },
   work: (sessionId: string, keyed: KeyedCall<R> | undefined) => Promise<RouteAnswers[R]>,
 ): Promise<RouteAnswers[R]> {
   const sessionId = sessionIdOf(context);
   const body = await readBody(context);
-  return answerOnce(context, sessions, { tenant, sessionId, route, body }, (keyed) => {
+  return answerOnce(context, sessions, { ...scope, sessionId, body }, (keyed) => {
     parseQuery(contract.query, context);
     parseOptionalBody(emptyBody, body);
     return work(sessionId, keyed);
@@ -33,18 +39,17 @@ export async function changeMetadataOf(
   context: Context,
   { sessions, readBody }: Dependencies,
   {
-    tenant,
     contract,
-  }: {
-    readonly tenant: string;
+    ...scope
+  }: Asked & {
     readonly contract: GuardedContract & { readonly body: { readonly schema: z.ZodType<{ readonly metadata: MetadataChanges }> } };
   },
 ): Promise<SessionView> {
   const sessionId = sessionIdOf(context);
   const body = await readBody(context);
-  return answerOnce(context, sessions, { tenant, sessionId, route: 'change_metadata', body }, (keyed) => {
+  return answerOnce(context, sessions, { ...scope, sessionId, route: 'change_metadata', body }, (keyed) => {
     parseQuery(contract.query, context);
-    return sessions.changeMetadata(tenant, sessionId, parseBody(contract.body.schema, body).metadata, keyed);
+    return sessions.changeMetadata(scope.tenant, sessionId, parseBody(contract.body.schema, body).metadata, keyed);
   });
 }
 
@@ -61,7 +66,7 @@ export function parseListQuery<T>(
     readonly query: z.ZodType<T> & { readonly shape: object };
     readonly filters: { readonly prefix: string; readonly schema: typeof metadataFilters };
   },
-): T & { readonly metadata?: Metadata; readonly session_id?: string } {
+): T & Pick<ListQuery, 'metadata' | 'session_id'> {
   const isFilter = ([name]: readonly [string, unknown]): boolean => name.startsWith(filters.prefix);
   const entries = Object.entries(context.query);
   const given: ParsedUrlQuery = Object.fromEntries(

@@ -1,9 +1,8 @@
 /** `/v1/credentials`: a tenant's credentials by name. What is stored is used and never shown again. */
-import type { Context } from 'koa';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import type { RouteTable } from '../route-table.ts';
-import { parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
+import { parameterOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
 import { credentialListAnswer } from '../wire/answers.ts';
 import { nameSchema } from '../wire/names.ts';
 import { deleteCredential, listCredentials, storeCredential } from './credential-contracts.ts';
@@ -11,7 +10,7 @@ import { deleteCredential, listCredentials, storeCredential } from './credential
 export function addCredentialRoutes(table: RouteTable, { credentials, readBody }: RouteDependencies): void {
   table.guarded(storeCredential, async (context, tenant) => {
     parseQuery(storeCredential.query, context);
-    const name = nameSchema.safeParse(nameIn(context));
+    const name = nameSchema.safeParse(parameterOf(context, 'name'));
     if (!name.success) {
       throw new HttpError('invalid_request', `the name ${name.error.issues[0]?.message ?? 'is not accepted'}`, { field: '/name' });
     }
@@ -27,14 +26,9 @@ export function addCredentialRoutes(table: RouteTable, { credentials, readBody }
 
   table.guarded(deleteCredential, async (context, tenant) => {
     parseQuery(deleteCredential.query, context);
-    const name = nameSchema.safeParse(nameIn(context));
+    const name = nameSchema.safeParse(parameterOf(context, 'name'));
     if (!name.success) throw new HttpError('not_found', 'there is no such credential');
     await credentials.delete(tenant, name.data);
     context.status = 204;
   });
-}
-
-function nameIn(context: Context): unknown {
-  const params: unknown = context['params'];
-  return typeof params === 'object' && params !== null && 'name' in params ? params.name : undefined;
 }

@@ -1,10 +1,13 @@
 /** What a session has been through: what its routes take and answer. */
 import type { GuardedContract } from '../contract.ts';
 import { eventPageSchema, journalPageSchema, transcriptSchema } from '../wire/answers.ts';
-import { eventsQuery, eventStreamQuery, journalQuery, journalStreamQuery, noQuery } from '../wire/queries.ts';
+import { eventsQuery, eventStreamQuery, journalQuery, journalStreamQuery, noQuery, wholeNumber } from '../wire/queries.ts';
 import { eventSchema, liveEventSchema, recordSchema } from '../wire/records.ts';
 
 const OVER = 'To who accepts an event stream: the session has ended, and there is nothing after the cursor.';
+
+/** A sequence. */
+const cursor = { pattern: wholeNumber.source, example: '4' };
 
 export const readEvents = {
   operation: 'readEvents',
@@ -17,6 +20,7 @@ export const readEvents = {
   query: eventsQuery,
   stream: {
     query: eventStreamQuery,
+    cursor,
     description:
       'Server-sent events: `event` is the type, `id` the sequence, `data` the event. Those without an `id` are live only and are never repeated; their `data` is that of a LiveEvent. Reconnect with the last `id` to miss nothing. A comment comes 15 seconds after the last byte. The stream ends after the last event of the session, and when the session is deleted.',
     recorded: eventSchema,
@@ -49,6 +53,7 @@ export const readJournal = {
   query: journalQuery,
   stream: {
     query: journalStreamQuery,
+    cursor,
     description: 'As the stream of events, with records for `data`.',
     recorded: recordSchema,
     live: liveEventSchema,

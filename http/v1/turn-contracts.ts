@@ -3,13 +3,7 @@ import type { GuardedContract } from '../contract.ts';
 import { cancelSchema, sessionSchema, turnReceiptSchema, turnSchema } from '../wire/answers.ts';
 import { EXAMPLE_SESSION, EXAMPLE_SESSION_ID } from '../wire/examples.ts';
 import { noQuery } from '../wire/queries.ts';
-import { emptyBody, sendMessageBody } from '../wire/requests.ts';
-
-const nothing = {
-  schema: emptyBody,
-  isOptional: true,
-  examples: { nothing: { summary: 'No body, or the empty object', value: {} } },
-} as const;
+import { noBody, sendMessageBody } from '../wire/requests.ts';
 
 export const sendMessage = {
   operation: 'sendMessage',
@@ -85,7 +79,7 @@ export const cancelTurn = {
   scope: 'send',
   query: noQuery,
   isKeyed: true,
-  body: nothing,
+  body: noBody,
   answers: { 202: { description: 'It is recorded.', schema: cancelSchema, example: { status: 'cancel_requested' } } },
   refusals: [],
 } as const satisfies GuardedContract;
@@ -100,7 +94,7 @@ export const resumeSession = {
   scope: 'manage',
   query: noQuery,
   isKeyed: true,
-  body: nothing,
+  body: noBody,
   answers: { 200: { description: 'The session.', schema: sessionSchema, example: EXAMPLE_SESSION } },
   refusals: ['not_resumable', 'draining'],
 } as const satisfies GuardedContract;
@@ -116,7 +110,7 @@ export const endSession = {
   scope: 'manage',
   query: noQuery,
   isKeyed: true,
-  body: nothing,
+  body: noBody,
   answers: { 200: { description: 'The session, ended.', schema: sessionSchema, example: { ...EXAMPLE_SESSION, status: 'ended' } } },
   refusals: ['idempotency_in_progress', 'idempotency_ambiguous'],
 } as const satisfies GuardedContract;

@@ -13,7 +13,7 @@ import { sessionIdSchema } from './names.ts';
 import { finishReasonSchema, messageSchema, sequenceSchema, turnFailureCodeSchema, usageSchema } from './record-data.ts';
 import { eventSchema, recordSchema } from './records.ts';
 
-const timeSchema = z
+export const timeSchema = z
   .string()
   .meta({ format: 'date-time', description: 'RFC 3339 in UTC, without a fraction.', examples: ['2026-01-01T12:00:00Z'] });
 

@@ -1,10 +1,14 @@
 /** The alphabets and lengths of everything that a client may name, each as a schema. */
 import { z } from 'zod';
 
+const NAME = '[A-Za-z0-9][A-Za-z0-9._:-]{0,127}';
+// Controls, unassigned code points and line breaks are what is not printable.
+const MODEL_NAME = '[^\\p{C}\\p{Zl}\\p{Zp}]{1,256}';
+
 /** Environments, credentials, agent loops, providers. */
 export const nameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
+  .regex(new RegExp(`^${NAME}$`), {
     error: 'must be 1 to 128 of A-Z a-z 0-9 . _ : - and begin with a letter or a digit',
   });
 
@@ -12,10 +16,14 @@ export const toolNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 of A-Z a-z 0-9 _ -' });
 
-/** Controls, unassigned code points and line breaks are what is not printable. */
 export const modelNameSchema = z
   .string()
-  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,256}$/u, { error: 'must be 1 to 256 printable characters' });
+  .regex(new RegExp(`^${MODEL_NAME}$`, 'u'), { error: 'must be 1 to 256 printable characters' });
+
+/** A model with its provider, in one text. A provider's name has no slash: it ends at the first one. */
+export const modelReferenceSchema = z
+  .string()
+  .regex(new RegExp(`^${NAME}/${MODEL_NAME}$`, 'u'), { error: 'must be PROVIDER/NAME, such as openai/gpt-4.1-mini' });
 
 /** Text of so many characters, as a person counts them: a pair of surrogates is one. */
 export function charactersSchema({ min, max }: { readonly min: number; readonly max: number }): z.ZodString {

@@ -9,7 +9,8 @@ import { LIVE_TYPES, TRANSCRIPT_EVENT } from './records.ts';
 const PAGE_LIMIT_MAX = 1000;
 const PAGE_LIMIT_DEFAULT = 100;
 
-const wholeNumber = /^(0|[1-9][0-9]{0,15})$/;
+/** The text of a sequence or a count. */
+export const wholeNumber = /^(0|[1-9][0-9]{0,15})$/;
 
 /** A position in a journal, as text; null where it is none. */
 export function parseSequence(text: string): number | null {
@@ -62,7 +63,7 @@ function isEventType(type: string): boolean {
 }
 
 const after = sequenceSchema.default(0).meta({ description: 'The cursor after which to begin, a sequence. 0 is the start.' });
-const limit = limitSchema.default(PAGE_LIMIT_DEFAULT).meta({ description: 'How many entries the page has at most. It may have fewer, and more may follow all the same.' });
+export const limit = limitSchema.default(PAGE_LIMIT_DEFAULT).meta({ description: 'How many entries the page has at most. It may have fewer, and more may follow all the same.' });
 
 export const listQuery = z.strictObject({
   // The empty text is before every id, and no client writes it: an empty `after=` is a variable that was not set.
@@ -74,14 +75,10 @@ export const listQuery = z.strictObject({
 });
 export const eventsQuery = z.strictObject({ after, limit, types: typesSchema.exactOptional() });
 /** A browser's EventSource can set no header, so that its token comes here; it has been looked at by then. */
-export const eventStreamQuery = z.strictObject({
-  after,
-  types: typesSchema.exactOptional(),
-  access_token: z
-    .string()
-    .meta({ description: 'The token, for an `EventSource`, which can set no header. Looked at only where no `Authorization` is sent.' })
-    .exactOptional(),
-});
+export const accessToken = z
+  .string()
+  .meta({ description: 'The token, for an `EventSource`, which can set no header. Looked at only where no `Authorization` is sent.' });
+export const eventStreamQuery = z.strictObject({ after, types: typesSchema.exactOptional(), access_token: accessToken.exactOptional() });
 export const journalQuery = z.strictObject({ after, limit });
 export const journalStreamQuery = z.strictObject({ after });
 export const noQuery = z.strictObject({});

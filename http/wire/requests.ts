@@ -1,7 +1,7 @@
 /** The bodies of `/v1`. Fields that are not named here are refused by name. */
 import { z } from 'zod';
 import { METADATA_PAIRS_MAX } from '../../machines/decide.ts';
-import type { Metadata } from '../../machines/records.ts';
+import type { AfterStop, Metadata } from '../../machines/records.ts';
 import { inputSchema, jsonObjectSchema, transcriptSchema } from './messages.ts';
 import { charactersSchema, modelNameSchema, nameSchema, toolNameSchema } from './names.ts';
 
@@ -14,7 +14,8 @@ const METADATA_VALUE_CHARACTERS_MAX = 512;
 const metadataKeySchema = charactersSchema({ min: 1, max: METADATA_KEY_CHARACTERS_MAX });
 const metadataValueSchema = charactersSchema({ min: 0, max: METADATA_VALUE_CHARACTERS_MAX });
 
-const metadataSchema: z.ZodType<Metadata> = z
+/** Names and values of a client's own. */
+export const metadataSchema: z.ZodType<Metadata> = z
   .record(metadataKeySchema, metadataValueSchema)
   .refine((metadata) => Object.keys(metadata).length <= METADATA_PAIRS_MAX, {
     error: `must hold at most ${METADATA_PAIRS_MAX} pairs`,
@@ -29,6 +30,15 @@ function distinct(names: z.ZodArray<z.ZodString>): z.ZodArray<z.ZodString> {
       if (repeated >= 0) context.addIssue({ code: 'custom', path: [repeated], message: 'must not name again what is in the list' });
     })
     .meta({ uniqueItems: true });
+}
+
+export const toolNamesSchema = distinct(z.array(toolNameSchema).max(TOOLS_MAX));
+
+export const afterStopSchema = z.enum(['idle', 'hold']);
+const AFTER_STOP = 'Where a turn that was cancelled or failed leaves the session: free for the next message, or held until it is resumed.';
+/** In words; the two surfaces differ in the default. */
+export function afterStopWords(byDefault: AfterStop): string {
+  return `${AFTER_STOP} Default: \`${byDefault}\`.`;
 }
 
 export const createSessionBody = z
@@ -56,7 +66,7 @@ export const createSessionBody = z
     environments: distinct(z.array(nameSchema))
       .meta({ description: 'Declared environments whose tools the session gets. Default: none.' })
       .exactOptional(),
-    tools: distinct(z.array(toolNameSchema).max(TOOLS_MAX))
+    tools: toolNamesSchema
       .meta({
         description: 'The tools that the model is offered. Left out: all of the environments named, and for `demo` its own three. Empty: none.',
       })
@@ -72,10 +82,7 @@ export const createSessionBody = z
         description: 'How long the session stays in memory after its work, in milliseconds. 0: for as long as the server runs. null: it is released at once. Default: as the server is configured.',
       })
       .exactOptional(),
-    after_stop: z
-      .enum(['idle', 'hold'])
-      .meta({ description: 'Where a turn that was cancelled or failed leaves the session: free for the next message, or held until it is resumed. Default: `idle`.' })
-      .exactOptional(),
+    after_stop: afterStopSchema.meta({ description: afterStopWords('idle') }).exactOptional(),
     metadata: metadataSchema
       .meta({ description: 'Names and values of your own, to find the session again. Default: none.' })
       .exactOptional(),
@@ -97,6 +104,13 @@ export const storeCredentialBody = z
 
 /** Of the verbs that say everything by their path. */
 export const emptyBody = z.strictObject({}).meta({ description: 'Nothing: the path says everything.' });
+
+/** What such a verb takes for a body, as its contract says it. */
+export const noBody = {
+  schema: emptyBody,
+  isOptional: true,
+  examples: { nothing: { summary: 'No body, or the empty object', value: {} } },
+} as const;
 
 /** A null takes the name away. How many names are left is the session's to say. */
 export const changeMetadataBody = z
