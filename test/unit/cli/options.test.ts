@@ -154,7 +154,7 @@ describe('options', () => {
     ['BRAIN_MAX_RUNNING_TURNS', '0'],
     ['BRAIN_MAX_RUNNING_TURNS', 'all'],
     ['BRAIN_QUEUE_MESSAGES', '-1'],
-    ['BRAIN_QUEUE_MESSAGES', '10001'],
+    ['BRAIN_QUEUE_MESSAGES', '1001'],
     ['BRAIN_MAX_EMITTED_BYTES', '1MiB'],
     ['BRAIN_MAX_BODY_BYTES', '0'],
     ['BRAIN_MAX_BODY_BYTES', '999999999999'],

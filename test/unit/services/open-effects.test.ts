@@ -13,7 +13,7 @@ import { quiescence } from '../../support/simulated-clock.ts';
 import { call, never, RETURNED, TurnStage } from '../../support/turn-stage.ts';
 
 // As many as a deployment can let wait.
-const WAITING = 10_000;
+const WAITING = 1_000;
 
 const calls = (count: number) => Array.from({ length: count }, () => call('act'));
 
