@@ -1,6 +1,6 @@
 /** `npm run -s token`: what its arguments ask for. Where the file is comes as for the server, from a flag or the environment. */
 import { parseArgs } from 'node:util';
-import { parseUtcTime } from '../services/tools/utc-time.ts';
+import { parseUtcTime } from '../machines/utc-time.ts';
 import { SCOPES, type Scope } from '../services/scopes.ts';
 import { OPTIONS, shownFallback, tokensPathOf, type Option } from './option-table.ts';
 

@@ -6,7 +6,7 @@
  */
 import { parseTokens, renderTokens, TokensFileError, withNewToken, withoutToken, type Token } from '../services/token-list.ts';
 import { systemClock, systemRandom } from '../services/system.ts';
-import { utcTime } from '../services/tools/utc-time.ts';
+import { utcTime } from '../machines/utc-time.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
 import { changeTokensFile, tokensFile } from '../storage/tokens-file.ts';
 import { parseTokenCommand, TOKEN_HELP, TokenCommandError, type TokenCommand } from './token-command.ts';

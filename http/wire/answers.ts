@@ -7,7 +7,7 @@ import { SESSION_STATUSES } from '../../machines/projections/status.ts';
 import type { ResolvedModel } from '../../machines/records.ts';
 import type { CredentialView } from '../../services/credentials.ts';
 import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '../../services/session-service.ts';
-import { utcTime } from '../../services/tools/utc-time.ts';
+import { utcTime } from '../../machines/utc-time.ts';
 import { jsonObjectSchema } from './messages.ts';
 import { sessionIdSchema } from './names.ts';
 import { finishReasonSchema, messageSchema, sequenceSchema, turnFailureCodeSchema, usageSchema } from './record-data.ts';

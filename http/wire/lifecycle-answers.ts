@@ -5,7 +5,7 @@ import type { JsonObject } from '../../machines/messages.ts';
 import type { Checkpoint } from '../../machines/projections/session-facts.ts';
 import { LIFECYCLE_STATUSES, type LifecycleStatus } from '../../machines/projections/status.ts';
 import type { DamagedSessionView, SessionView, WaitingMessage } from '../../services/session-service.ts';
-import { utcTime } from '../../services/tools/utc-time.ts';
+import { utcTime } from '../../machines/utc-time.ts';
 import { timeSchema } from './answers.ts';
 import { inputIdOf, inputIdSchema } from './lifecycle-queries.ts';
 import { createLifecycleSessionBody } from './lifecycle-requests.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { LifecycleData, LifecycleEvent } from '../../machines/projections/lifecycle-events.ts';
 import { LIFECYCLE_STATUSES } from '../../machines/projections/status.ts';
 import type { LiveEvent } from '../../services/session-service.ts';
-import { utcTime } from '../../services/tools/utc-time.ts';
+import { utcTime } from '../../machines/utc-time.ts';
 import { timeSchema } from './answers.ts';
 import { inputIdOf, inputIdSchema, LIFECYCLE_CURSOR, lifecycleCursorText } from './lifecycle-queries.ts';
 import { jsonSchema, toolOutcomeSchema } from './messages.ts';

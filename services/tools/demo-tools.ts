@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { Clock } from '../ports.ts';
 import type { Tool } from './tool.ts';
-import { utcTime } from './utc-time.ts';
+import { utcTime } from '../../machines/utc-time.ts';
 
 // Longer than any deadline that a deployment is likely to give a tool, and far below what a timer can count.
 const WAIT_SECONDS_MAX = 86_400;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseUtcTime, utcTime } from '../../../../services/tools/utc-time.ts';
+import { parseUtcTime, utcTime } from '../../../machines/utc-time.ts';
 
 it('says a time as the calendar does, without its fraction', () => {
   const first = Date.UTC(0, 0, 1) - 1900 * 366 * 86_400_000;
