@@ -9,6 +9,7 @@
  *   K4. Tokens are compared by their hashes, in constant time, and no token is kept, logged or told.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { TokensFile } from '../storage/tokens-file.ts';
 import type { Clock, Log } from './ports.ts';
 import type { Scope } from './scopes.ts';
@@ -159,6 +160,8 @@ export class Tokens implements TokenService {
 
 function holding(token: Token): Held {
   const ending = new AbortController();
+  // Each stream that is open with the token listens, and there may be any number.
+  setMaxListeners(0, ending.signal);
   const { tenant, scope, session_id } = token;
   return { token, holder: { tenant, scope, sessionId: session_id, ended: ending.signal }, end: () => ending.abort() };
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../services/errors.ts';
 import { SESSION_ID } from '../support/fake-session-service.ts';
 import { errorOf, HttpStage, type StageOptions } from '../support/http-stage.ts';
 
@@ -91,6 +92,87 @@ describe('with an API key', () => {
     const page = await (await stage.request('GET', '/')).text();
     expect(page).toContain('Authorization: Bearer $BRAIN_API_KEY');
     expect(page).not.toContain('canary');
+  });
+});
+
+describe('with a token of the file', () => {
+  it.each([KEY, undefined])('takes it for itself, with the key %s and without', async (apiKey) => {
+    await open(apiKey === undefined ? {} : { apiKey });
+    const authorization = `Bearer ${stage.tokens.give('a', { tenant: 'acme', scope: 'read' })}`;
+
+    expect((await stage.request('GET', '/v1/sessions', { headers: { authorization } })).status).toBe(200);
+    expect(stage.sessions.calls[0]?.args[0]).toBe('acme');
+    const refused = await stage.request('POST', '/v1/sessions', { headers: { authorization } });
+    expect([refused.status, await errorOf(refused)]).toEqual([403, expect.objectContaining({ code: 'forbidden', message: expect.stringContaining('manage') })]);
+  });
+
+  it.each([KEY, undefined])('refuses what is written like one and counts no more, with the key %s and without', async (apiKey) => {
+    await open(apiKey === undefined ? {} : { apiKey });
+    const token = stage.tokens.give('canary');
+    stage.tokens.takeBack(token);
+    const response = await stage.request('GET', '/v1/sessions', { headers: { authorization: `Bearer ${token}` } });
+
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="brain", error="invalid_token"']);
+    expect(await response.text()).not.toContain('canary');
+    expect(stage.sessions.calls).toEqual([]);
+  });
+
+  it('looks at the Host all the same, where there is no key', async () => {
+    await open({});
+    const authorization = `authorization: Bearer ${stage.tokens.give('a')}`;
+    expect(await statusUnder(`Host: evil.example.com\r\n${authorization}`)).toBe(403);
+    expect(await statusUnder(`Host: localhost\r\n${authorization}`)).toBe(200);
+  });
+
+  it.each(['/v1/sessions', '/sessions'])('takes it in the address of an event stream under %s', async (sessions) => {
+    await open({ apiKey: KEY });
+    const token = stage.tokens.give('a', { scope: 'read' });
+    const response = await stage.request('GET', `${sessions}/${SESSION_ID}/events?access_token=${token}`, { headers: { accept: 'text/event-stream' } });
+    expect(response.status).toBe(204);
+    expect((await stage.request('GET', `${sessions}/${SESSION_ID}/events?access_token=${token}`)).status).toBe(401);
+  });
+});
+
+describe('with a token of one session', () => {
+  const OTHER = SESSION_ID.replace(/1$/, '2');
+
+  it('finds that session and no other, creates nothing and uses no credentials, whatever its scope (L-025, L-127)', async () => {
+    await open({ apiKey: KEY });
+    const authorization = `Bearer ${stage.tokens.give('one', { sessionId: SESSION_ID })}`;
+    const status = async (method: string, path: string): Promise<number> => (await stage.request(method, path, { headers: { authorization } })).status;
+
+    expect(await status('GET', `/v1/sessions/${SESSION_ID}`)).toBe(200);
+    expect(await status('GET', `/v1/sessions/${OTHER}`)).toBe(404);
+    expect(await status('DELETE', `/v1/sessions/${OTHER}`)).toBe(404);
+    expect(await status('POST', '/v1/sessions')).toBe(403);
+    expect(await status('GET', '/v1/credentials')).toBe(403);
+    expect(stage.sessions.calls.map(({ args }) => args[1])).toEqual([SESSION_ID]);
+  });
+
+  it('asks for that session alone in a list', async () => {
+    await open({ apiKey: KEY });
+    const authorization = `Bearer ${stage.tokens.give('one', { sessionId: SESSION_ID })}`;
+    await stage.request('GET', '/v1/sessions?limit=5', { headers: { authorization } });
+    expect(stage.sessions.calls[0]?.args).toEqual(['acme', { after: '', limit: 5, session_id: SESSION_ID }]);
+  });
+});
+
+describe('for a session that is not there', () => {
+  it.each([
+    ['POST', 'messages', { body: '{', headers: { 'content-type': 'application/json' } }],
+    ['POST', 'messages', { body: '{}', headers: { 'content-type': 'text/plain' } }],
+    ['POST', 'messages', { body: `{"input":"${'x'.repeat(200)}"}`, headers: { 'content-type': 'application/json' } }],
+    ['POST', 'messages', { body: '{"input":"hello"}', headers: { 'content-type': 'application/json', 'idempotency-key': '' } }],
+    ['POST', 'cancel?what=1', {}],
+    ['GET', 'events?after=x', {}],
+    ['GET', 'journal?limit=0', {}],
+    ['GET', 'events?after=x', { headers: { accept: 'text/event-stream', 'last-event-id': 'x' } }],
+  ])('says so before anything else that is wrong with a request: %s %s %j (L-126)', async (method, path, init) => {
+    await open({ bodyBytesMax: 100 });
+    stage.sessions.assertThere = () => Promise.reject(new ServiceError('not_found', 'there is no such session'));
+    const response = await stage.request(method, `/v1/sessions/${SESSION_ID}/${path}`, init);
+    expect([response.status, await errorOf(response)]).toEqual([404, { code: 'not_found', message: 'there is no such session', retryable: false }]);
+    expect(stage.sessions.calls).toEqual([]);
   });
 });
 

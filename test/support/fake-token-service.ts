@@ -1,4 +1,5 @@
 /** A `TokenService` whose tokens a test hands out and takes back. */
+import { setMaxListeners } from 'node:events';
 import type { TokenHolder, TokenService } from '../../services/tokens.ts';
 
 export class FakeTokenService implements TokenService {
@@ -16,6 +17,7 @@ export class FakeTokenService implements TokenService {
   give(name: string, holder: Partial<Omit<TokenHolder, 'ended'>> = {}): string {
     const text = `token-${name}`;
     const ending = new AbortController();
+    setMaxListeners(0, ending.signal);
     this.#holders.set(text, {
       holder: { tenant: 'acme', scope: 'manage', sessionId: null, ...holder, ended: ending.signal },
       end: () => ending.abort(),
