@@ -108,7 +108,7 @@ function shownBy(record: SessionRecord): readonly Shown[] {
     }
     case 'tool_call_started': {
       const { tool, message_sequence, input_text, input } = record.data;
-      const call = { started_sequence: record.sequence, name: tool, input: input ?? parsed(input_text) };
+      const call = { started_sequence: record.sequence, name: tool, input: input === undefined ? parsed(input_text) : input };
       return [['tool.call', call, message_sequence]];
     }
     case 'tool_call_ended': {

@@ -143,6 +143,31 @@ function queued(): Story {
   return story;
 }
 
+/** A session of the lifecycle surface: keys, a message withdrawn, a turn interrupted, resumed, and closed while it runs. */
+function interruptedResumedClosed(): Story {
+  const story = created({ surface: 'sessions', after_stop: 'hold' });
+  const queue = (input: string, key: string): void => void story.command({ kind: 'send', input, mode: 'queue', key });
+  const start = (): void => void story.command({ kind: 'start_activation', message_sequence: messageOf(story), agentloop: 'chat' });
+  queue('one', 'k1');
+  start();
+  queue('two', 'k2');
+  queue('three', '__proto__');
+  story.command({ kind: 'withdraw', waiting: story.state.lastSequence });
+  endTurn(story);
+  start();
+  queue('four', 'k4');
+  story.command({ kind: 'cancel', by: 'caller' });
+  endTurn(story);
+  story.command({ kind: 'resume' }, { wasResident: false });
+  queue('five', 'k5');
+  start();
+  callTools(story, ['clock']);
+  queue('six', 'k6');
+  story.command({ kind: 'end', mode: 'interrupt' });
+  endTurn(story);
+  return story;
+}
+
 function endedWhileRunning(): Story {
   const story = created({ retain: 60_000 });
   startTurn(story, 'the last');
@@ -181,5 +206,6 @@ export const STORIES: Readonly<Record<string, () => Story>> = {
   recovered,
   queued,
   'ended-while-running': endedWhileRunning,
+  'interrupted-resumed-closed': interruptedResumedClosed,
   environments,
 };

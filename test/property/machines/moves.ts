@@ -111,8 +111,6 @@ export function makeMove(story: Story, next: Move): Moved {
       return { kind: story.recover().length > 0 ? 'records' : 'nothing' };
     case 'leave memory':
       return { kind: story.command({ kind: 'suspend' }, { wasResident: false }).kind };
-    case 'withdraw':
-      return addRecord(story, 'message_withdrawn', { message_sequence: picked(story.state.context.queue, next.of) });
     case 'change metadata':
       return addRecord(story, 'session_metadata_changed', { metadata: { changed: 'yes' } });
     case 'answer request':
@@ -127,13 +125,15 @@ export function makeMove(story: Story, next: Move): Moved {
 
 type CommandMove = Exclude<
   Move,
-  { readonly do: 'recover' | 'leave memory' } | { readonly do: 'withdraw' } | { readonly do: 'change metadata' | 'answer request' }
+  { readonly do: 'recover' | 'leave memory' } | { readonly do: 'change metadata' | 'answer request' }
 >;
 
 function commandOf(story: Story, next: CommandMove): Command {
   switch (next.do) {
     case 'send':
       return { kind: 'send', input: next.input, mode: next.mode };
+    case 'withdraw':
+      return { kind: 'withdraw', waiting: picked(story.state.context.queue, next.of) };
     case 'cancel':
       return { kind: 'cancel', by: next.by };
     case 'end':
