@@ -87,7 +87,7 @@ export function refusalsOf(contract: RouteContract): readonly ErrorCode[] {
   if (contract.body !== undefined) for (const code of ['too_large', 'unsupported_media_type'] as const) codes.add(code);
   if (queriesOf(contract).some((query) => 'after' in query.shape)) codes.add('invalid_cursor');
   if (contract.path.includes('{session_id}')) {
-    // Whoever comes first after a start finds out how the session's journal stands, and settles it.
+    // Whoever comes first after a start finds out how the session's journal stands, and recovers it.
     for (const code of ['not_found', 'journal_corrupt', 'journal_unavailable', 'disk_full'] as const) codes.add(code);
   }
   if (contract.isKeyed === true) codes.add('idempotency_mismatch');

@@ -146,13 +146,13 @@ class PacedConnection extends Connection {
     const { res } = this.#context;
     if (!res.writableNeedDrain || this.signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const settle = (): void => {
-        res.off('drain', settle);
-        this.signal.removeEventListener('abort', settle);
+      const goOn = (): void => {
+        res.off('drain', goOn);
+        this.signal.removeEventListener('abort', goOn);
         resolve();
       };
-      res.once('drain', settle);
-      this.signal.addEventListener('abort', settle);
+      res.once('drain', goOn);
+      this.signal.addEventListener('abort', goOn);
     });
   }
 

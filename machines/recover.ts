@@ -1,5 +1,5 @@
 /**
- * Recovery: from the snapshot of an interrupted journal to the one commit that settles it. Nothing is sent again: each
+ * Recovery: from the snapshot of an interrupted journal to the one commit that closes it. Nothing is sent again: each
  * open effect ends `unknown`, an open turn fails, what was asked for is carried out. At rest it adds nothing, so running
  * it twice changes nothing.
  */
@@ -12,7 +12,7 @@ const INTERRUPTED = {
   message: 'the server stopped, or lost the disk, while this was under way; it is not run again',
 } as const;
 
-/** The records that settle a session that nobody is working on any more. */
+/** The records that close a session that nobody is working on any more. */
 export function recover(snapshot: SessionSnapshot): readonly DecidedRecord[] {
   const draft = new Draft(snapshot);
   switch (draft.state) {

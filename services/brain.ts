@@ -102,19 +102,19 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     isDraining: () => isDraining,
   });
 
-  /** Looks at each session once, in the background, so that lists and first reads find them settled. */
+  /** Looks at each session once, in the background, so that lists and first reads find them recovered. */
   const fillCatalog = async (): Promise<void> => {
     let refused = 0;
     for (const sessionId of sessionIds) {
       if (isDraining) return;
       if (!catalog.has(sessionId) || catalog.row(sessionId) !== null) continue;
-      await registry.settle(sessionId).catch((error: unknown) => {
+      await registry.recover(sessionId).catch((error: unknown) => {
         refused += 1;
         log.error('session_refused', { session_id: sessionId, code: serviceError(error).code, error: String(error) });
       });
     }
-    // Sessions that were at work when the last process died: each was settled by the first look at it, ours or a client's.
-    log.info('sessions_settled', { sessions: sessionIds.length, interrupted: recovered, refused });
+    // Sessions that were at work when the last process died: each was recovered by the first look at it, ours or a client's.
+    log.info('sessions_recovered', { sessions: sessionIds.length, interrupted: recovered, refused });
   };
   const filling = fillCatalog();
 

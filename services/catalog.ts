@@ -66,7 +66,7 @@ export class Catalog {
   }
 
   /** The session has to be looked at again before anything is said of it. */
-  unsettle(sessionId: string): void {
+  forgetRow(sessionId: string): void {
     const row = this.#rows.get(sessionId);
     if (row === undefined) return;
     this.#rows.delete(sessionId);

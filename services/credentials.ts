@@ -142,12 +142,12 @@ export class Credentials implements CredentialService {
 
   #inTurn<T>(tenant: string, call: () => Promise<T>): Promise<T> {
     const answer = (this.#last.get(tenant) ?? Promise.resolve()).then(call);
-    const settled = answer
+    const done = answer
       .catch(() => undefined)
       .finally(() => {
-        if (this.#last.get(tenant) === settled) this.#last.delete(tenant);
+        if (this.#last.get(tenant) === done) this.#last.delete(tenant);
       });
-    this.#last.set(tenant, settled);
+    this.#last.set(tenant, done);
     return answer;
   }
 }

@@ -71,12 +71,12 @@ class Watcher {
   async sinceVersion(version: number, signal: AbortSignal): Promise<void> {
     if (this.#version !== version || signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const settle = (): void => {
-        signal.removeEventListener('abort', settle);
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake);
         resolve();
       };
-      signal.addEventListener('abort', settle);
-      this.#wake = settle;
+      signal.addEventListener('abort', wake);
+      this.#wake = wake;
     });
   }
 }

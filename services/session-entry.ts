@@ -7,7 +7,7 @@
  *       before anything is read from it.
  *   E3. While the entry closes (released, discarded, deleted) nothing is opened: who comes waits for the outcome and
  *       looks again.
- *   E4. A discarded incarnation is stopped first; its files are closed when its effects have settled, or their cleanup
+ *   E4. A discarded incarnation is stopped first; its files are closed when its executors are quiet, or their cleanup
  *       bound is over, and no call on them is under way. A read that it fails under is the next one's to answer.
  */
 import type { Command } from '../machines/commands.ts';
@@ -32,7 +32,7 @@ export interface EntryServices {
   readonly log: Log;
   readonly rules: Rules;
   readonly turns: Turns;
-  /** Told of each session that had something to settle. */
+  /** Told of each session that had something left open. */
   onRecovered(sessionId: string): void;
 }
 
@@ -236,7 +236,7 @@ export class SessionEntry {
     }
   }
 
-  /** Settles what a process, or an incarnation, that is gone left open. Nothing is sent again. Null: it was at rest. */
+  /** Closes what a process, or an incarnation, that is gone left open. Nothing is sent again. Null: it was at rest. */
   async #recover(
     journal: Journal,
     state: SessionState,
@@ -340,10 +340,10 @@ export class SessionEntry {
     const { catalog, feed, log, turns } = this.#services;
     log.error('session_discarded', { session_id: this.sessionId, error: String(error) });
     this.#isDiscarded = true;
-    const settled = turns.discard(this.sessionId);
-    catalog.unsettle(this.sessionId);
+    const quiet = turns.discard(this.sessionId);
+    catalog.forgetRow(this.sessionId);
     this.#closeQuietly(async (journal) => {
-      await settled;
+      await quiet;
       await journal?.release();
     });
     feed.lookAgain(this.sessionId);

@@ -65,8 +65,8 @@ export class SessionRegistry {
     return this.#withEntry(sessionId, (entry) => entry.readState(work));
   }
 
-  /** Looks at a session for the first time, so that its row is in the catalog. */
-  settle(sessionId: string): Promise<void> {
+  /** Looks at a session for the first time, so that it is recovered and its row in the catalog. */
+  recover(sessionId: string): Promise<void> {
     return this.#withEntry(sessionId, (entry) => entry.read(() => Promise.resolve()));
   }
 

@@ -227,7 +227,7 @@ export class Sessions implements SessionService {
       await work.run(async () => {
         await this.#rowOf(tenant, sessionId);
         // What keeps the session from being opened is said before its key is taken.
-        await registry.settle(sessionId);
+        await registry.recover(sessionId);
         await unrecorded.delete(tenant, sessionId, keyed, async () => {
           accepted(await registry.delete(sessionId, (journal) => unrecorded.beforeRemoval(tenant, journal)));
         });
@@ -293,16 +293,16 @@ export class Sessions implements SessionService {
   async #rowOf(tenant: string, sessionId: string): Promise<CatalogRow> {
     const { catalog } = this.#parts;
     if (!catalog.has(sessionId)) throw notFound();
-    if (catalog.row(sessionId) === null) await this.#settle(tenant, sessionId);
+    if (catalog.row(sessionId) === null) await this.#recover(tenant, sessionId);
     const row = catalog.row(sessionId);
     if (row?.tenant !== tenant) throw notFound();
     return row;
   }
 
   /** Whose session it is stands in its journal: one that is refused is the operator's to hear of, and nobody else's. */
-  async #settle(tenant: string, sessionId: string): Promise<void> {
+  async #recover(tenant: string, sessionId: string): Promise<void> {
     try {
-      await this.#parts.registry.settle(sessionId);
+      await this.#parts.registry.recover(sessionId);
     } catch (error) {
       throw tenant === OPERATOR_TENANT || this.#parts.catalog.ownerOf(sessionId) === tenant ? error : notFound();
     }

@@ -93,10 +93,10 @@ export class TurnRunner {
     this.#scope.stop();
   }
 
-  /** The incarnation is gone. Resolves when its effects have settled, or their cleanup bound is over. */
+  /** The incarnation is gone. Resolves when its executors are quiet, or their cleanup bound is over. */
   discard(): Promise<void> {
     this.#scope.over();
-    return this.#scope.settled();
+    return this.#scope.whenQuiet();
   }
 
   async #activate(): Promise<TurnEnding> {
@@ -161,7 +161,7 @@ export class TurnRunner {
   async #finish(ending: TurnEnding): Promise<void> {
     const scope = this.#scope;
     scope.stop();
-    await scope.settled();
+    await scope.whenQuiet();
     const failed: TurnEnding | null = scope.failure === null ? null : { kind: 'failed', ...scope.failure };
     const receipt = await this.#close(failed ?? ending);
     const last = receipt.kind === 'refused' && receipt.code === 'too_large' ? await this.#close(TOO_LARGE) : receipt;

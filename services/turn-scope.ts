@@ -137,8 +137,8 @@ export class TurnScope {
 
   /** Counts work that may ignore its signal: the turn waits for it, within the bound. */
   track<T>(executor: Promise<T>): Promise<T> {
-    const settled = executor.catch(() => undefined).finally(() => this.#executors.delete(settled));
-    this.#executors.add(settled);
+    const stopped = executor.catch(() => undefined).finally(() => this.#executors.delete(stopped));
+    this.#executors.add(stopped);
     return executor;
   }
 
@@ -147,8 +147,8 @@ export class TurnScope {
     return Promise.race([work, this.#boundOver.then(() => otherwise)]);
   }
 
-  /** Resolves when everybody has stopped, or the bound is over. Call after `stop`. */
-  async settled(): Promise<void> {
+  /** Resolves when every executor has stopped, or the bound is over. Call after `stop`. */
+  async whenQuiet(): Promise<void> {
     while (this.#executors.size > 0) {
       const left = await this.withinBound<'stopped' | 'bound'>(Promise.all(this.#executors).then(() => 'stopped'), 'bound');
       if (left === 'bound') return;

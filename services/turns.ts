@@ -36,7 +36,7 @@ export class Turns {
 
   /**
    * Reacts to what was committed. `abandon` is called where a turn could not be closed: whoever opens the session next
-   * settles it.
+   * recovers it.
    */
   committed(
     sessionId: string,
@@ -62,7 +62,7 @@ export class Turns {
     }
   }
 
-  /** The session's incarnation is gone. Resolves when its effects have settled, or their cleanup bound is over. */
+  /** The session's incarnation is gone. Resolves when its executors are quiet, or their cleanup bound is over. */
   async discard(sessionId: string): Promise<void> {
     const runner = this.#running.get(sessionId);
     this.#remove(sessionId);

@@ -80,8 +80,8 @@ export class UnrecordedRequests {
       await this.#claims.answered(tenant, keyed, scope).catch((error: unknown) => this.#unwritten(error));
       return answer;
     } catch (error) {
-      const settle = changedNothing(error) ? this.#claims.withdraw(tenant, keyed, scope) : this.#claims.leave(tenant, keyed, scope);
-      await settle.catch((failure: unknown) => this.#unwritten(failure));
+      const leaving = changedNothing(error) ? this.#claims.withdraw(tenant, keyed, scope) : this.#claims.leave(tenant, keyed, scope);
+      await leaving.catch((failure: unknown) => this.#unwritten(failure));
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export class UnrecordedRequests {
   /** A directory without a first record was never a session, and is found to be none when it is looked at. */
   async #isThere(sessionId: string): Promise<boolean> {
     if (this.#catalog.has(sessionId) && this.#catalog.row(sessionId) === null) {
-      await this.#registry.settle(sessionId).catch((error: unknown) => {
+      await this.#registry.recover(sessionId).catch((error: unknown) => {
         if (!(error instanceof StorageError) || error.code !== 'session_not_found') throw error;
       });
     }

@@ -42,7 +42,7 @@ const FIRST_LOOKS: Readonly<Record<string, (api: BrainApi, id: string) => Promis
 const lastUserText = (call: Parameters<ModelScript>[0]): unknown => call.request.messages.findLast(({ role }) => role === 'user')?.content;
 
 describe('a kill while a turn runs', () => {
-  it('S-038, S-103, S-138, S-143, S-144, S-175: is settled on the first look, whichever it is, with open effects unknown and nothing sent again', async () => {
+  it('S-038, S-103, S-138, S-143, S-144, S-175: is recovered on the first look, whichever it is, with open effects unknown and nothing sent again', async () => {
     const answers: ModelScript = (call) => {
       const said = lastUserText(call);
       if (said === 'And now?') return says('Here I am.');
@@ -127,7 +127,7 @@ describe('a kill while a turn runs', () => {
     expect(stage.tools.calls.all).toHaveLength(3);
   });
 
-  it('stays settled when the server is killed again, before and after the first look', async () => {
+  it('stays recovered when the server is killed again, before and after the first look', async () => {
     stage = await Stage.set({ model: silence });
     const { session_id: id } = await stage.create();
     await stage.api.submit(id, 'think');

@@ -39,7 +39,7 @@ describe('the catalog', () => {
   it('S-014: says nothing of a session that has to be looked at again, but whose it is', () => {
     const catalog = new Catalog([]);
     catalog.set('a', row('acme'));
-    catalog.unsettle('a');
+    catalog.forgetRow('a');
 
     expect([catalog.row('a'), catalog.has('a'), catalog.ownerOf('a')]).toEqual([null, true, 'acme']);
     catalog.remove('a');

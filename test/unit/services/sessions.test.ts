@@ -64,7 +64,7 @@ describe('create', () => {
 });
 
 describe('list', () => {
-  it('S-014, S-138: shows what recovery settled, for each session that a kill interrupted', async () => {
+  it('S-014, S-138: shows what recovery closed, for each session that a kill interrupted', async () => {
     const stage = await LivingBrain.start({ model: new ScriptedModel(() => 'deaf') });
     const { session_id } = await stage.createChat();
     await stage.sessions.submit(TENANT, session_id, 'hello');

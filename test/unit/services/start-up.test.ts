@@ -14,8 +14,8 @@ describe('a start after a death', () => {
     const next = await brain.restart();
     await quiescence();
 
-    const settled = next.log.find(({ event }) => event === 'sessions_settled');
-    expect(settled?.facts).toEqual({ sessions: 5, interrupted: 3, refused: 0 });
+    const recovered = next.log.find(({ event }) => event === 'sessions_recovered');
+    expect(recovered?.facts).toEqual({ sessions: 5, interrupted: 3, refused: 0 });
   });
 
   it('issues no id below one that was issued, though that session is gone and the clock was set back', async () => {
