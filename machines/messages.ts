@@ -49,7 +49,7 @@ export interface FileBlock {
 }
 
 /**
- * How a tool call ended. `timeout`, `cancelled` and `unknown` are always errors and never claim that nothing happened
+ * How a tool call ended. `timeout`, `cancelled` and `unknown` are always errors and never say that nothing happened
  * outside; `unknown` says that the call may have run and that no trustworthy end is known.
  */
 export type ToolOutcome = 'ok' | 'error' | 'timeout' | 'cancelled' | 'unknown';

@@ -44,7 +44,7 @@ export class FileSessionStore implements SessionStore {
     };
   }
 
-  /** Claims the data directory. Rejects with `data_directory_locked` or `data_directory_unusable`. */
+  /** Takes the data directory. Rejects with `data_directory_locked` or `data_directory_unusable`. */
   static async open(options: DataDirectoryOptions): Promise<FileSessionStore> {
     return new FileSessionStore(await DataDirectory.open(options));
   }
@@ -65,7 +65,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   async create(sessionId: string): Promise<Journal> {
-    return this.#whileClaimed(sessionId, async () => {
+    return this.#takingHold(sessionId, async () => {
       const found = await this.#find(sessionId);
       await found?.tail.close();
       assert(found === null, `session ${sessionId} exists`);
@@ -77,7 +77,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   async open(sessionId: string): Promise<Journal> {
-    return this.#whileClaimed(sessionId, async () => {
+    return this.#takingHold(sessionId, async () => {
       const found = await this.#find(sessionId);
       if (found !== null) return this.#hold(sessionId, found);
       await this.#discardUnborn(sessionId);
@@ -86,7 +86,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   async remove(sessionId: string): Promise<void> {
-    await this.#whileClaimed(sessionId, async () => {
+    await this.#takingHold(sessionId, async () => {
       await this.#removeDurably(sessionId);
       this.#held.delete(sessionId);
     });
@@ -130,8 +130,8 @@ export class FileSessionStore implements SessionStore {
     await this.directory.close();
   }
 
-  /** Runs what claims a session, with the session taken meanwhile; the claim stays where a journal came of it. */
-  async #whileClaimed<T>(sessionId: string, action: () => Promise<T>): Promise<T> {
+  /** Runs what takes hold of a session, which nobody else can meanwhile; it stays held where a journal came of it. */
+  async #takingHold<T>(sessionId: string, action: () => Promise<T>): Promise<T> {
     this.#assertOpen();
     assertSessionId(sessionId);
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);

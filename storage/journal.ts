@@ -78,7 +78,7 @@ export interface SessionStore {
   create(sessionId: string): Promise<Journal>;
 
   /**
-   * Claims a session's journal. The first open by this process cuts off an incomplete final write (kept beside as
+   * Opens a session's journal, which is held until it is released. The first open by this process cuts off an incomplete final write (kept beside as
    * `.broken`, and logged) and flushes what it found. Rejects with `session_not_found`, `journal_corrupt` or
    * `journal_unavailable`.
    */
