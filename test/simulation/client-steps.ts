@@ -1,27 +1,81 @@
 /** Steps of the clients: what they ask for, and whom they follow. */
 import type { Detail } from './choices.ts';
-import type { Request } from './request.ts';
+import type { FeedName } from './followers.ts';
+import { READS, type Asked, type Request } from './request.ts';
 import { PROGRAMS } from './test-loop.ts';
 import type { World } from './world.ts';
 
 const SESSIONS_MAX = 4;
-const KEYS = [null, null, null, 'k1', 'k2'] as const;
+type Keys = readonly [string | null, ...(string | null)[]];
+
+const KEYS: Keys = [null, null, null, 'k1', 'k2'];
+
+/** What clients are inclined to for a while. */
+export interface Habit {
+  readonly keys: Keys;
+  readonly leaning: 'anything' | 'stop and go on' | 'come to an end';
+}
+
+export const NO_HABIT: Habit = { keys: KEYS, leaning: 'anything' };
+
+export function takeUpHabit(world: World, detail: Detail): boolean {
+  world.habit = { leaning: detail.of(['anything', 'stop and go on', 'come to an end']), keys: detail.of<Keys>([KEYS, [null], ['k1']]) };
+  world.say(`clients: mostly ${world.habit.leaning}, with keys ${world.habit.keys.map(String).join(', ')}`);
+  return true;
+}
 
 export function askSomething(world: World, detail: Detail): boolean {
+  const { ids } = world.auditor.sessions;
+  if (ids.length === 0) return createSession(world, detail);
+  const sessionId = ids[detail.below(ids.length)] ?? '';
+  const route = routeIn(world, sessionId, detail);
+  const key = detail.of(world.habit.keys);
+  return ask(world, { route, sessionId: route === 'list' ? null : sessionId, key: isKeyed(route) ? key : null }, detail);
+}
+
+/** A message to a session that takes one, or to the first there is. */
+export function sendMessage(world: World, detail: Detail): boolean {
+  const { sessions } = world.auditor;
+  if (sessions.ids.length === 0) return createSession(world, detail);
+  const route = detail.of<Request['route']>(['submit', 'send', 'queue', 'queue']);
+  const open = route === 'queue' ? ['idle', 'suspended', 'running.working'] : ['idle', 'suspended'];
+  const taking = sessions.ids.filter((id) => open.includes(sessions.ledger(id)?.state ?? ''));
+  const sessionId = taking[detail.below(taking.length)] ?? sessions.ids[0];
+  return sessionId !== undefined && ask(world, { route, sessionId, key: detail.of(world.habit.keys) }, detail);
+}
+
+/** A cancel or an end of a session whose turn runs, or is about to. */
+export function stopTurn(world: World, detail: Detail): boolean {
+  const { sessions } = world.auditor;
+  const asked = [...world.clients.pending.values()].flatMap(({ route, sessionId }) => (route === 'submit' || route === 'send' || route === 'queue' ? (sessionId ?? []) : []));
+  const running = sessions.ids.filter((id) => asked.includes(id) || sessions.ledger(id)?.state === 'running.working');
+  const sessionId = running[detail.below(running.length)];
+  if (sessionId === undefined) return false;
+  const route = detail.of<Request['route']>(['cancel', 'interrupt', 'end', 'close', 'cancel']);
+  return ask(world, { route, sessionId, key: isKeyed(route) ? detail.of(world.habit.keys) : null }, detail);
+}
+
+/** A client that had no answer, or forgot it, asks again; or one uses the key of an earlier request for another session. */
+export function repeatRequest(world: World, detail: Detail): boolean {
+  const earlier = world.keyed[detail.below(world.keyed.length)];
+  const brain = world.brain;
+  if (earlier === undefined || brain === null) return false;
+  const { ids } = world.auditor.sessions;
+  const other = ids[detail.below(ids.length)];
+  if (earlier.route !== 'create' && other !== undefined) return ask(world, { route: earlier.route, sessionId: detail.below(2) === 0 ? earlier.sessionId : other, key: earlier.key }, detail);
+  const request = world.clients.ask(brain, world.process.number, earlier);
+  world.say(`client: #${request.number} ${earlier.route} ${earlier.label} again with key ${String(earlier.key)}`);
+  return true;
+}
+
+function ask(world: World, asked: Pick<Request, 'route' | 'sessionId' | 'key'>, detail: Detail): boolean {
   const brain = world.brain;
   if (brain === null) return false;
-  const { ids } = world.auditor.sessions;
-  if (ids.length === 0 || (world.sessionCount < SESSIONS_MAX && detail.below(6) === 1)) return create(world, detail);
-  const sessionId = ids[detail.below(ids.length)] ?? '';
-  const label = world.labelOf(sessionId);
-  const state = world.auditor.sessions.ledger(sessionId)?.state ?? 'none';
-  const route = routeIn(state, detail);
-  if (route === 'create') return createAgain(world, detail);
-  const key = detail.of(KEYS);
-  const asked = { route, sessionId: route === 'list' ? null : sessionId, label: route === 'list' ? '' : label, body: '', key: isKeyed(route) ? key : null };
-  const body = bodyOf(world, { ...asked, detail });
-  const request = world.clients.ask(brain, world.process.number, { ...asked, body });
-  world.say(`client: #${request.number} ${route} ${asked.label}${body === '' ? '' : ` "${body}"`}${asked.key === null ? '' : ` with key ${asked.key}`}`);
+  const label = asked.sessionId === null ? '' : world.labelOf(asked.sessionId);
+  const whole: Asked = { ...asked, label, body: bodyOf(world, asked, detail) };
+  if (whole.key !== null) world.keyed.push(whole);
+  const request = world.clients.ask(brain, world.process.number, whole);
+  world.say(`client: #${request.number} ${whole.route} ${label}${whole.body === '' ? '' : ` "${whole.body}"`}${whole.key === null ? '' : ` with key ${whole.key}`}`);
   return true;
 }
 
@@ -36,15 +90,17 @@ export function followSomething(world: World, detail: Detail): boolean {
     const sessionId = ids[detail.below(ids.length)];
     if (sessionId === undefined) return false;
     const isSlow = detail.below(3) === 2;
-    world.say(`client: follows ${world.labelOf(sessionId)}${isSlow ? ', slowly' : ''}`);
-    world.clients.follow(brain, sessionId, world.labelOf(sessionId), isSlow);
+    const feed = detail.of<FeedName>(['events', 'lifecycle']);
+    const label = world.labelOf(sessionId);
+    world.say(`client: follows the ${feed === 'events' ? '' : 'lifecycle '}events of ${label}${isSlow ? ', slowly' : ''}`);
+    world.clients.follow(brain, { sessionId, label, isSlow, feed });
     return true;
   }
   if (follower.status === 'away') {
-    world.say(`client: follows ${follower.label} again after ${follower.cursor}`);
+    world.say(`client: follows ${follower.label} again after ${follower.feed.at}`);
     follower.connect(brain);
   } else if (follower.status === 'connected' && detail.below(3) === 0) {
-    world.say(`client: drops its stream of ${follower.label} at ${follower.cursor}`);
+    world.say(`client: drops its stream of ${follower.label} at ${follower.feed.at}`);
     follower.drop();
   } else {
     follower.read();
@@ -52,63 +108,86 @@ export function followSomething(world: World, detail: Detail): boolean {
   return true;
 }
 
-function create(world: World, detail: Detail): boolean {
+export function createSession(world: World, detail: Detail): boolean {
   const brain = world.brain;
-  if (brain === null) return false;
+  if (brain === null || world.sessionCount >= SESSIONS_MAX) return false;
   world.sessionCount += 1;
   const loop = detail.of(['test', 'chat', 'test']);
   const afterStop = detail.of(['idle', 'hold']);
   const ttl = detail.of(['null', '60000', '0']);
   const seed = detail.below(4) === 3 ? ' seeded' : '';
-  const key = detail.of(KEYS);
+  const key = detail.of(world.habit.keys);
   const label = `s${world.sessionCount}`;
-  const asked = { route: 'create', sessionId: null, label, body: `${loop} ${afterStop} ${ttl}${seed}`, key: key === null ? null : `${key}-${label}` } as const;
-  world.creates.push(asked);
+  const asked: Asked = { route: 'create', sessionId: null, label, body: `${loop} ${afterStop} ${ttl}${seed}`, key: key === null ? null : `${key}-${label}` };
+  if (asked.key !== null) world.keyed.push(asked);
   const request = world.clients.ask(brain, world.process.number, asked);
   world.say(`client: #${request.number} create ${label} "${asked.body}"${asked.key === null ? '' : ` with key ${asked.key}`}`);
   return true;
 }
 
-/** A client that had no answer, or forgot it, sends its create again under the same key. */
-function createAgain(world: World, detail: Detail): boolean {
-  const keyed = world.creates.filter(({ key }) => key !== null);
-  const asked = keyed[detail.below(keyed.length)];
-  const brain = world.brain;
-  if (asked === undefined || brain === null) return false;
-  const request = world.clients.ask(brain, world.process.number, asked);
-  world.say(`client: #${request.number} create ${asked.label} again with key ${String(asked.key)}`);
-  return true;
+type Routes = readonly [Request['route'], ...Request['route'][]];
+
+const ANY: Routes = ['get', 'list', 'events', 'journal', 'transcript', 'waiting', 'lifecycle', 'send', 'queue', 'withdraw', 'cancel', 'interrupt', 'end', 'close', 'resume', 'delete', 'change_metadata'];
+/** What makes sense where a session stands, by what its clients are inclined to. */
+const SENSIBLE: Readonly<Record<'running' | 'held' | 'over' | 'free', Readonly<Record<Habit['leaning'], Routes>>>> = {
+  running: {
+    anything: ['cancel', 'get', 'change_metadata', 'queue', 'send', 'end', 'queue', 'withdraw', 'events', 'list', 'interrupt', 'close', 'lifecycle', 'waiting', 'queue', 'cancel'],
+    'stop and go on': ['cancel', 'queue', 'interrupt'],
+    'come to an end': ['end', 'cancel', 'close', 'queue'],
+  },
+  held: {
+    anything: ['resume', 'get', 'resume', 'transcript', 'send', 'queue', 'delete', 'end', 'close', 'change_metadata', 'lifecycle'],
+    'stop and go on': ['resume'],
+    'come to an end': ['end', 'delete', 'close'],
+  },
+  over: {
+    anything: ['get', 'delete', 'events', 'send', 'queue', 'end', 'close', 'list', 'lifecycle', 'delete'],
+    'stop and go on': ['get', 'queue', 'lifecycle'],
+    'come to an end': ['delete'],
+  },
+  free: {
+    anything: ['submit', 'send', 'queue', 'submit', 'queue', 'change_metadata', 'transcript', 'end', 'cancel', 'resume', 'journal', 'close', 'lifecycle', 'withdraw'],
+    'stop and go on': ['submit', 'queue'],
+    'come to an end': ['end', 'close', 'submit'],
+  },
+};
+
+function routeIn(world: World, sessionId: string, detail: Detail): Request['route'] {
+  const isOdd = detail.below(8) === 7;
+  if (isOdd) return detail.of(ANY);
+  return detail.of(SENSIBLE[standing(world.auditor.sessions.ledger(sessionId)?.state ?? 'none')][world.habit.leaning]);
 }
 
-/** Mostly what makes sense where the session stands. */
-function routeIn(state: string, detail: Detail): Request['route'] {
-  const isOdd = detail.below(8) === 7;
-  if (isOdd) return detail.of(['get', 'list', 'events', 'journal', 'transcript', 'send', 'cancel', 'end', 'resume', 'delete', 'change_metadata', 'create']);
-  if (state.startsWith('running')) return detail.of(['cancel', 'get', 'change_metadata', 'send', 'end', 'events', 'list', 'cancel']);
-  if (state === 'interrupted' || state === 'failed') return detail.of(['resume', 'get', 'resume', 'transcript', 'send', 'delete', 'end', 'change_metadata']);
-  if (state === 'ended' || state === 'unusable') return detail.of(['get', 'delete', 'events', 'send', 'end', 'list', 'delete']);
-  return detail.of(['submit', 'send', 'submit', 'send', 'submit', 'change_metadata', 'transcript', 'end', 'cancel', 'resume', 'journal', 'events']);
+function standing(state: string): keyof typeof SENSIBLE {
+  if (state.startsWith('running')) return 'running';
+  if (state === 'interrupted' || state === 'failed') return 'held';
+  return state === 'ended' || state === 'unusable' ? 'over' : 'free';
 }
 
 function isKeyed(route: Request['route']): boolean {
-  return !['get', 'list', 'events', 'journal', 'transcript'].includes(route);
+  return !READS.has(route) && route !== 'withdraw' && route !== 'interrupt';
 }
 
 /** A repeat of a key has the body of the first request with it, but for a client that makes a mistake. */
-function bodyOf(world: World, asked: Pick<Request, 'route' | 'sessionId' | 'key'> & { readonly detail: Detail }): string {
-  const { route, sessionId, key, detail } = asked;
+function bodyOf(world: World, { route, sessionId, key }: Pick<Request, 'route' | 'sessionId' | 'key'>, detail: Detail): string {
   const scope = `${route} ${sessionId ?? ''} ${key ?? ''}`;
   const first = key === null ? undefined : world.bodies.get(scope);
   if (first !== undefined && detail.below(8) < 7) return first;
-  const body = newBody(world, route, detail);
+  const body = newBody(world, { route, sessionId }, detail);
   if (key !== null && first === undefined) world.bodies.set(scope, body);
   return body;
 }
 
-function newBody(world: World, route: Request['route'], detail: Detail): string {
+function newBody(world: World, { route, sessionId }: Pick<Request, 'route' | 'sessionId'>, detail: Detail): string {
   switch (route) {
+    case 'withdraw': {
+      const ledger = world.auditor.sessions.ledger(sessionId ?? '');
+      const waiting = ledger?.waiting ?? [];
+      return String(waiting[detail.below(waiting.length)] ?? ledger?.turn?.message ?? 1);
+    }
     case 'send':
     case 'submit':
+    case 'queue':
       world.messageCount += 1;
       return `m${world.messageCount}|${PROGRAMS[detail.below(PROGRAMS.length)] ?? ''}`;
     case 'change_metadata':

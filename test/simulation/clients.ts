@@ -1,14 +1,15 @@
 /** The clients of the simulated world: what they ask of a process, and what they follow. Their answers go to the auditor. */
 import type { Brain } from '../../services/brain.ts';
-import { ServiceError } from '../../services/errors.ts';
 import { KeyedCall, type KeyedRoute } from '../../services/keyed-call.ts';
-import type { CreateSession, Followed, Following, SessionService } from '../../services/session-service.ts';
-import type { PublicEvent } from '../../machines/projections/public-events.ts';
+import type { LifecycleCursor, LifecycleEvent } from '../../machines/projections/lifecycle-events.ts';
+import type { CreateSession, SessionService } from '../../services/session-service.ts';
 import type { Auditor } from './auditor/auditor.ts';
-import type { ReadRoute, Request } from './request.ts';
+import { codeOf } from './error-codes.ts';
+import { Follower, type FeedName } from './followers.ts';
+import { READS, type Asked, type ReadRoute, type Request } from './request.ts';
 import { TENANT } from './server-process.ts';
 
-const READS = new Set<string>(['get', 'list', 'events', 'journal', 'transcript']);
+const LIFECYCLE_PAGE = 2;
 
 export class Clients {
   readonly pending = new Map<number, Request>();
@@ -21,7 +22,7 @@ export class Clients {
     this.#auditor = auditor;
   }
 
-  ask(brain: Brain, process: number, asked: Pick<Request, 'route' | 'sessionId' | 'label' | 'body' | 'key'>): Request {
+  ask(brain: Brain, process: number, asked: Asked): Request {
     this.#count += 1;
     const use = `${asked.route} ${asked.sessionId ?? ''} ${asked.key ?? ''}`;
     const request: Request = { ...asked, number: this.#count, isRepeat: asked.key !== null && this.#uses.has(use), process, status: 'pending' };
@@ -41,8 +42,8 @@ export class Clients {
     return request;
   }
 
-  follow(brain: Brain, sessionId: string, label: string, isSlow: boolean): Follower {
-    const follower = new Follower(this.#auditor, { sessionId, label, isSlow });
+  follow(brain: Brain, followed: { readonly sessionId: string; readonly label: string; readonly isSlow: boolean; readonly feed: FeedName }): Follower {
+    const follower = new Follower(this.#auditor, followed);
     this.followers.push(follower);
     follower.connect(brain);
     return follower;
@@ -61,100 +62,27 @@ export class Clients {
   }
 }
 
-/** Follows one session's events, over as many connections as it takes. */
-export class Follower {
-  readonly sessionId: string;
-  readonly label: string;
-  /** Reads an event only when it is told to. */
-  readonly isSlow: boolean;
-  cursor = 0;
-  status: 'away' | 'connected' | 'over' = 'away';
-  readonly #auditor: Auditor;
-  #abort = new AbortController();
-  #items: AsyncIterator<Followed<PublicEvent>> | null = null;
-  #isReading = false;
-  #brain: Brain | null = null;
-
-  constructor(auditor: Auditor, { sessionId, label, isSlow }: Pick<Follower, 'sessionId' | 'label' | 'isSlow'>) {
-    this.#auditor = auditor;
-    this.sessionId = sessionId;
-    this.label = label;
-    this.isSlow = isSlow;
-  }
-
-  connect(brain: Brain): void {
-    this.status = 'connected';
-    this.#brain = brain;
-    const abort = new AbortController();
-    this.#abort = abort;
-    void brain.sessions.followEvents(TENANT, this.sessionId, this.cursor, abort.signal).then(
-      (following) => this.#begin(following, abort),
-      (error: unknown) => this.#end(abort, codeOf(error)),
-    );
-  }
-
-  drop(): void {
-    this.#abort.abort();
-    this.status = 'away';
-    this.#items = null;
-  }
-
-  lose(): void {
-    this.#abort = new AbortController();
-    this.status = this.status === 'over' ? 'over' : 'away';
-    this.#items = null;
-    this.#isReading = false;
-  }
-
-  /** Reads one event, if a connection stands and nothing is being read. */
-  read(): void {
-    const items = this.#items;
-    const abort = this.#abort;
-    if (items === null || this.#isReading) return;
-    this.#isReading = true;
-    void items.next().then(
-      ({ done, value }) => {
-        if (abort !== this.#abort || abort.signal.aborted) return;
-        this.#isReading = false;
-        if (done === true) {
-          this.#end(abort, null);
-          return;
-        }
-        if (value.kind === 'recorded') {
-          this.#auditor.followed(this.sessionId, this.cursor, value.item);
-          this.cursor = value.item.sequence;
-        }
-        if (!this.isSlow) this.read();
-      },
-      (error: unknown) => this.#end(abort, codeOf(error)),
-    );
-  }
-
-  #begin(following: Following<PublicEvent>, abort: AbortController): void {
-    if (abort !== this.#abort || abort.signal.aborted) return;
-    this.#items = following.items[Symbol.asyncIterator]();
-    this.#isReading = false;
-    this.read();
-  }
-
-  #end(abort: AbortController, code: string | null): void {
-    if (abort !== this.#abort || abort.signal.aborted) return;
-    this.status = code === null || code === 'not_found' ? 'over' : 'away';
-    this.#items = null;
-    this.#isReading = false;
-    const isDraining = this.#brain?.isDraining ?? false;
-    if (isDraining) this.status = 'away';
-    if (code !== 'not_found' && code !== 'journal_corrupt') this.#auditor.followingEnded(this.sessionId, this.cursor, { isDraining, code });
-  }
-}
-
 async function answerTo(sessions: SessionService, request: Request): Promise<unknown> {
-  if (READS.has(request.route)) return read(sessions, request, request.route as ReadRoute);
-  const route = request.route as KeyedRoute;
-  if (request.key === null) return change(sessions, request, route, undefined);
-  const call = new KeyedCall(route, request.key, request.body);
+  const { route, body, key } = request;
+  const sessionId = request.sessionId ?? '';
+  switch (route) {
+    case 'queue':
+      return sessions.queue(TENANT, sessionId, { text: body, ...(key === null ? {} : { key }) });
+    case 'withdraw':
+      return sessions.withdraw(TENANT, sessionId, Number(body));
+    case 'interrupt':
+      return sessions.interrupt(TENANT, sessionId);
+    default:
+      if (isRead(route)) return read(sessions, request, route);
+  }
+  if (key === null) return change(sessions, request, route, undefined);
+  const call = new KeyedCall(route, key, body, route === 'close' ? 'sessions' : 'v1');
   const repeated = await sessions.repeated(TENANT, request.sessionId, call);
   return repeated === null ? change(sessions, request, route, call) : repeated.answer;
+}
+
+function isRead(route: Request['route']): route is ReadRoute {
+  return READS.has(route);
 }
 
 function read(sessions: SessionService, { sessionId }: Request, route: ReadRoute): Promise<unknown> {
@@ -170,6 +98,22 @@ function read(sessions: SessionService, { sessionId }: Request, route: ReadRoute
       return sessions.journal(TENANT, id, { after: 0, limit: 7 });
     case 'transcript':
       return sessions.transcript(TENANT, id);
+    case 'waiting':
+      return sessions.waiting(TENANT, id);
+    case 'lifecycle':
+      return lifecyclePages(sessions, id);
+  }
+}
+
+/** All of it, a few events at a time, so that pages begin within records. */
+async function lifecyclePages(sessions: SessionService, id: string): Promise<{ readonly items: readonly LifecycleEvent[] }> {
+  const items: LifecycleEvent[] = [];
+  let after: LifecycleCursor = { sequence: 0, index: null };
+  for (;;) {
+    const page = await sessions.lifecycleEvents(TENANT, id, { after, limit: LIFECYCLE_PAGE });
+    items.push(...page.items);
+    after = page.next_cursor;
+    if (page.items.length < LIFECYCLE_PAGE) return { items };
   }
 }
 
@@ -188,6 +132,8 @@ function change(sessions: SessionService, { sessionId, body, label }: Request, r
       return sessions.resume(TENANT, id, keyed);
     case 'end':
       return sessions.end(TENANT, id, keyed);
+    case 'close':
+      return sessions.close(TENANT, id, keyed);
     case 'change_metadata': {
       const [name = '', value = ''] = body.split('=');
       return sessions.changeMetadata(TENANT, id, { [name]: value }, keyed);
@@ -210,14 +156,4 @@ function creationOf(label: string, body: string): CreateSession {
     idle_ttl_ms: JSON.parse(ttl) as number | null,
     ...(seed === undefined ? {} : { transcript: [{ role: 'user', content: [{ type: 'text', text: 'before' }] }] }),
   };
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof ServiceError) return error.code === 'internal' ? `internal: ${causeOf(error)}` : error.code;
-  return `not a service error: ${String(error)}`;
-}
-
-function causeOf(error: Error): string {
-  const cause: unknown = error.cause;
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

@@ -12,6 +12,33 @@ export function letOneCallGo(world: World, detail: Detail): boolean {
   return true;
 }
 
+/** At least one call, and on until one of a kind is the next: it can fail then, or a death can come beside it. */
+export async function goOnUntil(world: World, detail: Detail): Promise<boolean> {
+  if (world.port.ready.length === 0) return false;
+  const kind = detail.of(['sync', 'write', 'sync', 'syncDirectory', 'rename', 'truncate', 'remove']);
+  const isDue = (): boolean => world.port.ready.some(({ call, phase }) => call.kind === kind && phase === 'waits');
+  let isFirst = true;
+  world.say(`the disk answers until a ${kind} is due`);
+  await world.settle(
+    () => true,
+    () => {
+      const isEnough = !isFirst && isDue();
+      isFirst = false;
+      return isEnough;
+    },
+  );
+  return true;
+}
+
+/** All but one call and what comes after it on its file is answered. */
+export async function holdOneBack(world: World, detail: Detail): Promise<boolean> {
+  const kept = pick(world.port.ready, detail);
+  if (kept === null) return false;
+  world.say(`the disk answers everything but ${nameOf(kept)}`);
+  await world.settle((held) => held !== kept);
+  return true;
+}
+
 /** It acts; the answer comes later, or never. */
 export function actOnDisk(world: World, detail: Detail): boolean {
   const held = pick(world.port.ready.filter(({ phase }) => phase === 'waits'), detail);

@@ -29,7 +29,7 @@ export function answerPlainly(world: World): boolean {
 }
 
 function answerModel(world: World, call: PendingModelCall, detail: Detail): void {
-  const session = String(call.request.system);
+  const session = call.request.model.name;
   const late = call.signal.aborted ? ', after it was told to stop' : '';
   const give = (what: string, outcome: ModelOutcome): void => {
     world.say(`the model of ${session} ${what}${late}`);

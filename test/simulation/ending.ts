@@ -4,6 +4,7 @@
  */
 import type { Detail } from './choices.ts';
 import { answerPlainly } from './effect-steps.ts';
+import type { ReadRoute } from './request.ts';
 import type { World } from './world.ts';
 
 const ROUNDS_MAX = 200;
@@ -64,7 +65,7 @@ async function untilQuiet(world: World): Promise<void> {
 }
 
 function seen(world: World): string {
-  return world.clients.followers.map(({ cursor }) => cursor).join();
+  return world.clients.followers.map(({ feed }) => feed.at).join();
 }
 
 function isAnyRunning(world: World): boolean {
@@ -75,11 +76,11 @@ function isAnyRunning(world: World): boolean {
 async function read(world: World): Promise<void> {
   const brain = world.brain;
   if (brain === null) return;
-  const ask = (route: 'list' | 'get' | 'events' | 'journal' | 'transcript', sessionId: string | null): void => {
+  const ask = (route: ReadRoute, sessionId: string | null): void => {
     world.clients.ask(brain, world.process.number, { route, sessionId, label: sessionId === null ? '' : world.labelOf(sessionId), body: '', key: null });
   };
   ask('list', null);
-  for (const id of world.auditor.sessions.ids) for (const route of ['get', 'events', 'journal', 'transcript'] as const) ask(route, id);
+  for (const id of world.auditor.sessions.ids) for (const route of ['get', 'events', 'journal', 'transcript', 'waiting', 'lifecycle'] as const) ask(route, id);
   for (const follower of world.clients.followers) if (follower.status === 'away') follower.connect(brain);
   await untilQuiet(world);
   expectFollowersUpToDate(world);
@@ -88,10 +89,11 @@ async function read(world: World): Promise<void> {
 
 function expectFollowersUpToDate(world: World): void {
   const { sessions } = world.auditor;
-  for (const { sessionId, cursor, label, status } of world.clients.followers) {
+  for (const { sessionId, feed, label, status } of world.clients.followers) {
+    world.auditor.expect(!sessions.deleted.has(sessionId) || status !== 'connected', 13, () => `a stream of ${label} goes on, and the session is deleted`);
     if (sessions.leaving.has(sessionId) || sessions.rotten.has(sessionId) || status === 'away') continue;
-    const missed = sessions.ledger(sessionId)?.nextPublic(cursor) ?? null;
-    world.auditor.expect(missed === null, 8, () => `a stream of ${label} stays at ${cursor}, and misses ${JSON.stringify(missed)}`);
+    const missed = feed.missed();
+    world.auditor.expect(missed === null, 8, () => `a stream of ${label} stays at ${feed.at}, and misses ${JSON.stringify(missed)}`);
   }
 }
 

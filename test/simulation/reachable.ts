@@ -3,7 +3,7 @@ import { chartTransitions, type ChartTransition } from '../../machines/chart-out
 import { pairName, transitionName, type Coverage } from './coverage.ts';
 
 /** Records that no service writes yet: nothing brings them about. */
-const NOT_WRITTEN = /^(environment_.*|message_withdrawn|session_failed)$/;
+const NOT_WRITTEN = /^(environment_.*|session_failed)$/;
 /** States in which no commit ends: what leads in and what leads out stand in one. */
 const WITHIN_ONE_COMMIT = new Set(['none', 'creating', 'ending']);
 /** What they ask for is that nothing is open. */

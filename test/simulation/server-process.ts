@@ -12,6 +12,7 @@ import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { vaultKeyFile } from '../../storage/vault-key-file.ts';
 import type { SimulatedProcess } from '../support/simulated-disk.ts';
 import { DATA } from './auditor/durable-sessions.ts';
+import { QUEUE_MESSAGES_MAX, RUNNING_TURNS_MAX } from './bounds.ts';
 import type { EffectsPort } from './effects-port.ts';
 import { testLoop, type LoopWatcher } from './test-loop.ts';
 
@@ -52,8 +53,8 @@ export async function startBrain({ disk, clock, random, watcher, ports, log }: P
     log: logger,
     loops,
     limits: { modelCalls: 6, turnMs: 30 * MINUTE_MS, toolMs: 10 * MINUTE_MS, emittedBytes: 1024, cancelMs: 10_000 },
-    runningTurnsMax: 2,
-    rules: { queueMessagesMax: 2 },
+    rules: { queueMessagesMax: QUEUE_MESSAGES_MAX },
+    runningTurnsMax: RUNNING_TURNS_MAX,
     telemetry: noTelemetry,
     retain: null,
   });

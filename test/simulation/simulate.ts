@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Choices, type Choice } from './choices.ts';
 import { Coverage } from './coverage.ts';
 import { run } from './run.ts';
+import { DRAWS } from './steps.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -30,7 +31,7 @@ export async function simulate(
 ): Promise<{ readonly failure: SimulationFailure | null; readonly coverage: Coverage }> {
   // Each is smaller than the one before it: the library goes on from the first smaller list that fails.
   const failing: (readonly Choice[])[] = [];
-  const property = fc.asyncProperty(new Choices(choicesMax), async (choices) => {
+  const property = fc.asyncProperty(new Choices(DRAWS, choicesMax), async (choices) => {
     const { violation } = await run(choices, coverage);
     if (violation === null) return;
     failing.push(choices);

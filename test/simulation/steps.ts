@@ -1,12 +1,12 @@
 /** The kinds of things that can happen in the simulated world, each with how often it is drawn. */
-import { KIND_MAX, type Choice, Detail } from './choices.ts';
-import { askSomething, followSomething } from './client-steps.ts';
+import type { Choice, Draws, Kind } from './choices.ts';
+import { Detail } from './choices.ts';
+import { askSomething, createSession, followSomething, repeatRequest, sendMessage, stopTurn, takeUpHabit } from './client-steps.ts';
 import { answerEffect } from './effect-steps.ts';
-import { actOnDisk, damageDisk, failOnDisk, fillDisk, letOneCallGo, stallDisk } from './disk-steps.ts';
+import { actOnDisk, damageDisk, failOnDisk, fillDisk, goOnUntil, holdOneBack, letOneCallGo, stallDisk } from './disk-steps.ts';
 import type { World } from './world.ts';
 
-interface Step {
-  readonly share: number;
+interface Step extends Kind {
   /** False where there is nothing that it could happen to. */
   take(world: World, detail: Detail): boolean | Promise<boolean>;
 }
@@ -14,35 +14,57 @@ interface Step {
 const MINUTE_MS = 60_000;
 
 /** The most harmless first. */
-const STEPS: readonly Step[] = [
-  { share: 230, take: settle },
-  { share: 230, take: askSomething },
-  { share: 170, take: answerEffect },
-  { share: 70, take: followSomething },
-  { share: 80, take: letOneCallGo },
-  { share: 25, take: actOnDisk },
-  { share: 30, take: passTime },
-  { share: 30, take: failOnDisk },
-  { share: 10, take: stallDisk },
-  { share: 8, take: fillDisk },
-  { share: 50, take: kill },
-  { share: 45, take: cutPower },
-  { share: 8, take: damageDisk },
-  { share: 14, take: drain },
+const STEPS: readonly [Step, ...Step[]] = [
+  { name: 'settle', share: 200, take: settle },
+  { name: 'ask', share: 160, take: askSomething },
+  { name: 'message', share: 90, take: sendMessage },
+  { name: 'effect', share: 170, take: answerEffect },
+  { name: 'create', share: 30, take: createSession },
+  { name: 'stop', share: 30, take: stopTurn },
+  { name: 'repeat', share: 30, take: repeatRequest },
+  { name: 'follow', share: 70, take: followSomething },
+  { name: 'call', share: 60, take: letOneCallGo },
+  { name: 'go on', share: 40, take: goOnUntil },
+  { name: 'hold back', share: 15, take: holdOneBack },
+  { name: 'act', share: 15, take: actOnDisk },
+  { name: 'time', share: 30, take: passTime },
+  { name: 'habit', share: 8, take: takeUpHabit },
+  { name: 'fail', share: 16, take: failOnDisk },
+  { name: 'stall', share: 8, take: stallDisk },
+  { name: 'fill', share: 4, take: fillDisk },
+  { name: 'kill', share: 10, take: kill },
+  { name: 'power', share: 10, take: cutPower },
+  { name: 'rot', share: 4, take: damageDisk },
+  { name: 'drain', share: 4, take: drain },
 ];
 
-const TOTAL = STEPS.reduce((sum, { share }) => sum + share, 0);
+const BY_NAME = new Map(STEPS.map((step) => [step.name, step]));
+
+export const DRAWS: Draws = {
+  kinds: STEPS,
+  stories: [
+    ['ask', 'ask'],
+    ['ask', 'go on', 'go on', 'kill', 'go on', 'kill'],
+    ['message', 'settle', 'effect', 'settle', 'effect', 'settle'],
+    ['message', 'settle', 'effect', 'go on', 'kill', 'settle', 'message'],
+    ['message', 'settle', 'message', 'settle', 'message', 'settle', 'effect', 'settle'],
+    ['message', 'settle', 'message', 'go on', 'kill', 'settle', 'message'],
+    ['message', 'settle', 'stop', 'settle', 'kill'],
+    ['message', 'go on', 'stop', 'go on', 'go on', 'power'],
+    ['message', 'go on', 'kill', 'settle', 'follow', 'settle', 'power'],
+    ['message', 'settle', 'effect', 'go on', 'fail', 'ask', 'power'],
+    ['message', 'go on', 'fail', 'kill', 'settle', 'ask', 'settle', 'power'],
+    ['create', 'hold back', 'power', 'settle', 'repeat'],
+    ['create', 'create', 'settle', 'ask', 'settle', 'repeat', 'settle', 'repeat'],
+    ['habit', 'create', 'settle', 'ask', 'settle', 'ask', 'go on', 'fail', 'settle', 'ask'],
+  ],
+};
 
 /** Lets happen what a choice says; where that cannot happen, nothing does. */
 export async function takeStep(world: World, [kind, detail]: Choice): Promise<void> {
-  let left = Math.floor((kind / (KIND_MAX + 1)) * TOTAL);
-  for (const step of STEPS) {
-    if (left < step.share) {
-      await step.take(world, new Detail(detail));
-      break;
-    }
-    left -= step.share;
-  }
+  const step = BY_NAME.get(kind);
+  if (step === undefined) throw new Error(`there is no step ${kind}`);
+  await step.take(world, new Detail(detail));
   await world.rest();
 }
 

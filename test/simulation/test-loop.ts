@@ -10,6 +10,7 @@ import type {
   AgentLoop,
   LoopHost,
   LoopModelAnswer,
+  LoopModelRequest,
   LoopToolAnswer,
   Refused,
   TurnInput,
@@ -28,7 +29,7 @@ export interface LoopWatcher {
 }
 
 /** From the plainest to the strangest. */
-export const PROGRAMS = ['m', 'tmt', 'x', 'X', 'prm', 'otmxt', 'erm', 'MX', 'pdr', 'R', 'cm', 'l', 'F', 'H', 'iH', 'tb'] as const;
+export const PROGRAMS = ['m', 'tmt', 'x', 'X', 'prm', 'otmxt', 'erm', 'MX', 'pdr', 'R', 'cm', 'l', 'F', 'H', 'iH', 'tb', 'vm', 'w'] as const;
 
 export function testLoop(watcher: LoopWatcher): AgentLoop {
   return { name: 'test', turn: (input, host) => new Program(input, host, watcher).run() };
@@ -62,6 +63,12 @@ class Program {
     switch (letter) {
       case 'm':
         await this.#model();
+        return;
+      case 'v':
+        await this.#model({ system: 'another text', tools: ['act'], parameters: { temperature: 1 } });
+        return;
+      case 'w':
+        await this.#model({ system: null, tools: [] });
         return;
       case 'M':
         await Promise.all([this.#model(), this.#model(), this.#dispatch(1)]);
@@ -120,8 +127,8 @@ class Program {
     }
   }
 
-  async #model(): Promise<void> {
-    const answer = await this.#host.model({ messages: [...this.#transcript, this.#input.message] });
+  async #model(difference: Omit<LoopModelRequest, 'messages'> = {}): Promise<void> {
+    const answer = await this.#host.model({ ...difference, messages: [...this.#transcript, this.#input.message] });
     this.#watcher.heardModel(this.#input.session_id, answer);
     if (answer.outcome !== 'ended') return;
     this.#result = answer.sequence;

@@ -6,11 +6,12 @@ import type { Brain } from '../../services/brain.ts';
 import type { SimulatedProcess } from '../support/simulated-disk.ts';
 import { Auditor } from './auditor/auditor.ts';
 import { randomNumbers } from './choices.ts';
+import { NO_HABIT, type Habit } from './client-steps.ts';
 import { Clients } from './clients.ts';
 import type { Coverage } from './coverage.ts';
-import { DiskPort } from './disk-port.ts';
+import { DiskPort, type HeldCall } from './disk-port.ts';
 import { EffectsPort } from './effects-port.ts';
-import type { Request } from './request.ts';
+import type { Asked } from './request.ts';
 import { startBrain } from './server-process.ts';
 import { WorldClock } from './world-clock.ts';
 
@@ -38,7 +39,9 @@ export class World {
   /** What clients have made up so far. */
   sessionCount = 0;
   messageCount = 0;
-  readonly creates: Pick<Request, 'route' | 'sessionId' | 'label' | 'body' | 'key'>[] = [];
+  /** What was asked with a key, for whoever asks again. */
+  readonly keyed: Asked[] = [];
+  habit: Habit = NO_HABIT;
   readonly bodies = new Map<string, string>();
   /** What the operator would read. */
   readonly log: string[] = [];
@@ -73,13 +76,18 @@ export class World {
     this.coverage.states.add(this.signature());
   }
 
-  /** Lets every call on the disk be answered, until none is left. */
-  async settle(): Promise<void> {
-    for (let round = 0; this.port.ready.length > 0; round += 1) {
-      this.auditor.expect(round < SETTLE_ROUNDS_MAX, 13, () => `the disk is never at rest: ${this.port.ready.map(({ call }) => `${call.kind} of ${call.path}`).join(', ')}`);
-      for (const held of [...this.port.ready]) this.port.answer(held);
+  /**
+   * Lets every call on the disk be answered, or every one that `mayGo`, until none is left or it `isEnough`. False where
+   * nothing was answered.
+   */
+  async settle(mayGo: (held: HeldCall) => boolean = () => true, isEnough: () => boolean = () => false): Promise<boolean> {
+    for (let round = 0; ; round += 1) {
+      const going = this.port.ready.filter(mayGo);
+      if (going.length === 0 || isEnough()) return round > 0;
+      this.auditor.expect(round < SETTLE_ROUNDS_MAX, 13, () => `the disk is never at rest: ${going.map(({ call }) => `${call.kind} of ${call.path}`).join(', ')}`);
+      for (const held of going) this.port.answer(held);
       await this.rest();
-      if (this.auditor.violation !== null) return;
+      if (this.auditor.violation !== null) return true;
     }
   }
 

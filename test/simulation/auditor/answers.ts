@@ -1,9 +1,11 @@
 /** Checks of what clients are answered: each answer must be on the device, and be what the session's ledger says. */
 import type { PublicEvent } from '../../../machines/projections/public-events.ts';
-import type { Page, SessionView, TurnAnswer, TurnReceipt, DamagedSessionView } from '../../../services/session-service.ts';
+import type { LifecycleEvent } from '../../../machines/projections/lifecycle-events.ts';
+import type { Page, SessionView, TurnAnswer, TurnReceipt, DamagedSessionView, WaitingMessage } from '../../../services/session-service.ts';
 import type { Request } from '../request.ts';
 import type { DurableSessions } from './durable-sessions.ts';
 import type { WrittenRecord } from './journal-bytes.ts';
+import { expectSameEvent, nextLifecycle, type ShownCursor } from './lifecycle-shown.ts';
 import { publicOf, SessionLedger } from './session-ledger.ts';
 import { expectThat, same } from './violation.ts';
 
@@ -83,10 +85,50 @@ export class AnswerChecks {
         expectThat(last?.type === `turn_${outcome}`, 12, () => `${what} says ${outcome}, and record ${last_sequence} is ${String(last?.type)}`);
         return;
       }
-      case 'cancel': {
-        const isStillThere = stood?.turn !== null && stood !== null && !stood.isTurnStopped && ledger.turn?.message === stood.turn;
-        // A repeat of a key is answered as the first was, whatever runs by now.
-        expectThat(request.isRepeat || !isStillThere || ledger.turn?.cancel !== null, 13, () => `${what} came, and the turn of ${String(stood?.turn)} runs on`);
+      case 'cancel':
+      case 'interrupt':
+        this.#stopped(request, { stood, ledger, what, sessionId });
+        return;
+      case 'queue': {
+        const { sequence, data } = answer as LifecycleEvent<'user.message'>;
+        this.#sessions.shown(sessionId, sequence, what);
+        const message = ledger.records[sequence - 1];
+        const isIt = message?.type === 'message_queued' && same([message.data['input'], message.data['key']], [request.body, request.key ?? undefined]);
+        expectThat(isIt && data.text === request.body, 10, () => `${what} names record ${sequence}, which is not that message`);
+        return;
+      }
+      case 'withdraw': {
+        const withdrawn = ledger.records.find(({ type, data }) => type === 'message_withdrawn' && data['message_sequence'] === Number(request.body));
+        expectThat(withdrawn !== undefined, 13, () => `${what} came, and the device holds no withdrawal of ${request.body}`);
+        this.#sessions.shown(sessionId, withdrawn?.sequence ?? 0, what);
+        return;
+      }
+      case 'close': {
+        const asked = ledger.records.findLast(({ type }) => type === 'session_end_requested' || type === 'session_ending');
+        expectThat(asked !== undefined, 13, () => `${what} came, and the device holds no end that was asked for`);
+        this.#sessions.shown(sessionId, asked?.sequence ?? 0, what);
+        return;
+      }
+      case 'waiting': {
+        const told = answer as readonly WaitingMessage[];
+        for (const { message_sequence, text } of told) {
+          this.#sessions.shown(sessionId, message_sequence, what);
+          expectThat(ledger.records[message_sequence - 1]?.data['input'] === text, 6, () => `${what} tells of a message at ${message_sequence} that is another there`);
+        }
+        const order = told.map(({ message_sequence }) => message_sequence);
+        expectThat(same(order, [...order].sort((a, b) => a - b)), 10, () => `${what} is not in the order in which the messages came`);
+        return;
+      }
+      case 'lifecycle': {
+        const { items } = answer as { readonly items: readonly LifecycleEvent[] };
+        this.#sessions.shown(sessionId, items.at(-1)?.sequence ?? 0, what);
+        let cursor: ShownCursor = { sequence: 0, index: null };
+        for (const event of items) {
+          expectSameEvent(event, nextLifecycle(ledger.records, cursor), what);
+          cursor = event;
+        }
+        const missed = nextLifecycle(ledger.records.slice(0, stood?.last ?? 0), cursor);
+        expectThat(missed === null, 8, () => `${what} leaves out ${JSON.stringify(missed)}`);
         return;
       }
       case 'end':
@@ -123,6 +165,19 @@ export class AnswerChecks {
       default:
         return;
     }
+  }
+
+  #stopped(
+    request: Request,
+    { stood, ledger, what, sessionId }: { readonly stood: StoodThen | null; readonly ledger: SessionLedger; readonly what: string; readonly sessionId: string },
+  ): void {
+    // A repeat of a key is answered as the first was, whatever runs by now.
+    const turn = stood === null || stood.isTurnStopped || request.isRepeat ? null : stood.turn;
+    if (turn === null) return;
+    const isThere = ledger.turn?.message === turn;
+    expectThat(!isThere || ledger.turn?.cancel !== null, 13, () => `${what} came, and the turn of ${turn} runs on`);
+    const stop = ledger.records.findLast(({ type, data }) => (type === 'turn_cancel_requested' || type === 'turn_ended' || type === 'turn_failed') && data['message_sequence'] === turn);
+    this.#sessions.shown(sessionId, stop?.sequence ?? 0, what);
   }
 
   #created(request: Request, view: SessionView): void {

@@ -6,15 +6,18 @@ import type { JsonValue, Message } from '../../../machines/messages.ts';
 import type { PublicEvent } from '../../../machines/projections/public-events.ts';
 import type { LoopModelAnswer, LoopToolAnswer, Refused, TurnInput } from '../../../services/loops/agent-loop.ts';
 import type { ModelRequest } from '../../../services/models/model-provider.ts';
+import type { LiveEvent } from '../../../services/session-service.ts';
 import type { ToolContext } from '../../../services/tools/tool.ts';
+import { RUNNING_TURNS_MAX } from '../bounds.ts';
 import type { Coverage } from '../coverage.ts';
 import type { DiskPort } from '../disk-port.ts';
 import type { EffectWatcher } from '../effects-port.ts';
-import type { Request } from '../request.ts';
+import { READS, type Request } from '../request.ts';
 import type { LoopWatcher } from '../test-loop.ts';
 import { AnswerChecks, nameOf, type StoodThen } from './answers.ts';
 import { DurableSessions } from './durable-sessions.ts';
 import { Excuses } from './excuses.ts';
+import { expectSameEvent, nextLifecycle, type ShownCursor, type ShownEvent } from './lifecycle-shown.ts';
 import { publicOf, type SessionLedger } from './session-ledger.ts';
 import { expectThat, same, Violation } from './violation.ts';
 
@@ -34,6 +37,8 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   readonly #asked = new Map<number, StoodThen | null>();
   readonly #dispatched = new Set<string>();
   readonly #firstAnswers = new Map<string, unknown>();
+  /** The last turn of each session whose loop began in this process. */
+  readonly #begun = new Map<string, number>();
   #found = new Map<string, Found>();
 
   constructor(port: DiskPort, coverage: Coverage) {
@@ -61,6 +66,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
       }
     });
     this.excuses.died();
+    this.#begun.clear();
   }
 
   asked(request: Request): void {
@@ -89,21 +95,24 @@ export class Auditor implements EffectWatcher, LoopWatcher {
 
   modelCalled(request: ModelRequest): void {
     this.#check(() => {
-      const found = this.sessions.byLabel(request.system);
-      expectThat(found !== null, 2, () => `a model is called for ${String(request.system)}, which the device does not hold`);
+      const found = this.sessions.byLabel(request.model.name);
+      expectThat(found !== null, 2, () => `a model is called for ${request.model.name}, which the device does not hold`);
       if (found === null) return;
       const [sessionId, ledger] = found;
       if (this.sessions.rotten.has(sessionId)) return;
       const open = [...ledger.open].filter(([, kind]) => kind === 'model_call').map(([sequence]) => sequence);
       const free = open.filter((sequence) => !this.#dispatched.has(`${sessionId} ${sequence}`));
-      expectThat(open.length > 0, 2, () => `a model is called for ${String(request.system)}, and no start of it is on the device`);
+      expectThat(open.length > 0, 2, () => `a model is called for ${request.model.name}, and no start of it is on the device`);
       const [sequence] = free;
-      expectThat(sequence !== undefined, 3, () => `a model is called again for record ${String(open[0])} of ${String(request.system)}`);
+      expectThat(sequence !== undefined, 3, () => `a model is called again for record ${String(open[0])} of ${request.model.name}`);
       if (sequence === undefined) return;
       this.#dispatched.add(`${sessionId} ${sequence}`);
       const started = ledger.records[sequence - 1];
-      const isAsRecorded = started !== undefined && same(request.messages, ledger.requestOf(started));
-      expectThat(isAsRecorded, 6, () => `the request of record ${sequence} is not what the records say`);
+      if (started === undefined) return;
+      const { messages, ...rest } = ledger.requestOf(started);
+      expectThat(same(request.messages, messages), 6, () => `the request of record ${sequence} is not what the records say`);
+      const { system, tools, parameters } = request;
+      expectThat(same({ system, tools, parameters }, rest), 15, () => `the request of record ${sequence} has another system text, other tools or parameters than the records say`);
       expectThat(same(request.model, ledger.created['model']), 15, () => `a model is called at ${String(request.model.base_url)}, and the creation says otherwise`);
     });
   }
@@ -128,10 +137,17 @@ export class Auditor implements EffectWatcher, LoopWatcher {
     const { session_id, message_sequence, transcript, message, checkpoint_sequence } = input;
     this.#ofLoop(session_id, (ledger) => {
       this.sessions.shown(session_id, message_sequence, 'a loop that begins');
+      this.#begun.set(session_id, message_sequence);
+      const running = [...this.#begun].filter(([id, message]) => this.#isRunning(id, message));
+      expectThat(running.length <= RUNNING_TURNS_MAX, 11, () => `a loop begins for ${message_sequence}, and ${running.length} run`);
       expectThat(same(message, ledger.messageOf(message_sequence)), 6, () => `a loop is given another message than record ${message_sequence}`);
       const isGoneBack = ledger.dropped.size > 0 ? 14 : 6;
       expectThat(same(transcript, ledger.transcript), isGoneBack, () => `the loop of ${message_sequence} is given a transcript that the records do not make`);
       expectThat(checkpoint_sequence === ledger.checkpoint, 6, () => `the loop of ${message_sequence} is given checkpoint ${checkpoint_sequence}, not ${ledger.checkpoint}`);
+      const { created } = ledger;
+      expectThat(same([input.system, input.configuration], [created['system'], created['configuration']]), 15, () => `the loop of ${message_sequence} is given another system text or configuration than the creation has`);
+      const names = (tools: unknown): readonly string[] => (tools as readonly { readonly name: string }[]).map(({ name }) => name);
+      expectThat(same(names(input.tools), names(created['tools'])), 15, () => `the loop of ${message_sequence} is given other tools than the creation has`);
     });
   }
 
@@ -196,24 +212,52 @@ export class Auditor implements EffectWatcher, LoopWatcher {
     });
   }
 
-  /** A stream ended of itself. */
-  followingEnded(sessionId: string, cursor: number, ended: { readonly isDraining: boolean; readonly code: string | null }): void {
+  followedLifecycle(sessionId: string, cursor: ShownCursor, event: ShownEvent): void {
     this.#check(() => {
       if (this.sessions.leaving.has(sessionId) || this.sessions.rotten.has(sessionId)) return;
+      this.sessions.shown(sessionId, event.sequence, 'a lifecycle stream');
+      expectSameEvent(event, this.nextLifecycle(sessionId, cursor), 'a lifecycle stream');
+      this.#expectSettled(sessionId, 'a lifecycle stream', event.sequence);
+    });
+  }
+
+  nextLifecycle(sessionId: string, cursor: ShownCursor): ShownEvent | null {
+    return nextLifecycle(this.sessions.ledger(sessionId)?.records ?? [], cursor);
+  }
+
+  /** A follower was shown what is never recorded. */
+  heardLive(sessionId: string, { type, message_sequence }: LiveEvent): void {
+    this.#ofLoop(sessionId, (ledger) => {
+      const started = ledger.records.some((record) => record.type === 'turn_started' && record.data['message_sequence'] === message_sequence);
+      expectThat(started, 12, () => `${type} is shown of a turn of ${message_sequence}, which the device does not hold`);
+    });
+  }
+
+  /** A stream ended of itself. Of a session that is to be deleted it may, at any moment. */
+  followingEnded(sessionId: string, stream: { readonly at: string; missed(): unknown }, ended: { readonly isDraining: boolean; readonly code: string | null }): void {
+    this.#check(() => {
+      if (this.sessions.rotten.has(sessionId)) return;
       const ledger = this.sessions.ledger(sessionId);
       if (ended.code !== null) {
         this.excuses.checkStream(sessionId, ended.code);
         return;
       }
-      const missed = ledger?.nextPublic(cursor) ?? null;
+      if (this.sessions.leaving.has(sessionId)) return;
+      const missed = stream.missed();
       const isOver = ledger?.state === 'ended' || ended.isDraining;
-      expectThat(missed === null && isOver, 8, () => `a stream ends after ${cursor}, in ${String(ledger?.state)}, and ${JSON.stringify(missed)} is to come`);
+      expectThat(missed === null && isOver, 8, () => `a stream ends after ${stream.at}, in ${String(ledger?.state)}, and ${JSON.stringify(missed)} is to come`);
     });
   }
 
   /** Checks of the world's own. */
   expect(holds: boolean, invariant: number, reason: () => string): void {
     this.#check(() => expectThat(holds, invariant, reason));
+  }
+
+  /** A session whose files failed may have been given up, and its turn with it, before its journal says so. */
+  #isRunning(sessionId: string, message: number): boolean {
+    const isSure = !this.excuses.hasFailedOn(sessionId) && !this.sessions.rotten.has(sessionId) && !this.sessions.leaving.has(sessionId);
+    return isSure && this.sessions.ledger(sessionId)?.turn?.message === message;
   }
 
   /** What was open when this process started is closed before anything is told of the session, and says so. */
@@ -232,15 +276,13 @@ export class Auditor implements EffectWatcher, LoopWatcher {
     this.#found.delete(sessionId);
   }
 
-  #expectFirstAnswer(request: Request, answer: unknown): void {
-    const { key, route, sessionId } = request;
-    if (key === null || (route !== 'send' && route !== 'submit' && route !== 'create')) return;
-    const said = answer as { readonly session_id: string; readonly sequence?: number; readonly outcome?: string };
-    const essence = { session_id: said.session_id, sequence: said.sequence, outcome: said.outcome };
-    const name = `${route} ${sessionId ?? ''} ${key}`;
+  #expectFirstAnswer({ key, ...request }: Request, answer: unknown): void {
+    if (key === null || READS.has(request.route)) return;
+    const told = toldBy(answer);
+    const name = `${request.route} ${request.sessionId ?? ''} ${key}`;
     const first = this.#firstAnswers.get(name);
-    if (first === undefined) this.#firstAnswers.set(name, essence);
-    else expectThat(same(first, essence), 9, () => `${nameOf(request)} is answered ${JSON.stringify(essence)}, and was ${JSON.stringify(first)} before`);
+    if (first === undefined) this.#firstAnswers.set(name, told);
+    else expectThat(same(first, told), 9, () => `${nameOf({ key, ...request })} is answered ${JSON.stringify(told)}, and was ${JSON.stringify(first)} before`);
   }
 
   #ofLoop(sessionId: string, check: (ledger: SessionLedger) => void): void {
@@ -261,4 +303,9 @@ export class Auditor implements EffectWatcher, LoopWatcher {
       this.violation = error;
     }
   }
+}
+
+/** Whether its actor is in memory is as of now, in a repeat too. */
+function toldBy(answer: unknown): unknown {
+  return typeof answer === 'object' && answer !== null ? { ...answer, resident: null } : answer;
 }

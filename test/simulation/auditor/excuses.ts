@@ -5,7 +5,7 @@ import type { DurableSessions } from './durable-sessions.ts';
 import { expectThat } from './violation.ts';
 
 /** What depends on how the session stood at an instant between question and answer. */
-const REFUSALS = new Set(['session_busy', 'session_ending', 'session_ended', 'must_resume', 'not_resumable', 'must_end', 'invalid_cursor']);
+const REFUSALS = new Set(['session_busy', 'session_ending', 'session_ended', 'must_resume', 'not_resumable', 'must_end', 'invalid_cursor', 'queue_full', 'already_started']);
 
 export class Excuses {
   readonly #sessions: DurableSessions;
@@ -49,7 +49,7 @@ export class Excuses {
     if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
     if (REFUSALS.has(code)) {
       const state = this.#sessions.ledger(sessionId ?? '')?.state ?? 'none';
-      const isWrong = code === 'session_ended' && (state === 'idle' || state === 'suspended');
+      const isWrong = code === 'session_ended' && (state === 'idle' || state === 'suspended') && !this.#sessions.rotten.has(sessionId ?? '');
       expectThat(!isWrong, 7, () => `${nameOf(request)} is refused with ${code}, and the session is ${state}`);
       return;
     }
@@ -71,15 +71,17 @@ export class Excuses {
       case 'disk_full':
         return (this.hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
       case 'not_found':
-        return sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
+        return request.route === 'withdraw' || sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
       case 'draining':
         return this.isDraining;
       case 'idempotency_mismatch':
-        return key !== null && (this.#bodies.get(scopeOf(request))?.size ?? 0) > 1;
+      case 'conflict':
+        return (code === 'conflict') === (request.route === 'queue') && key !== null && (this.#bodies.get(scopeOf(request))?.size ?? 0) > 1;
       case 'idempotency_in_progress':
         return key !== null && request.isRepeat;
       case 'idempotency_ambiguous':
-        return key !== null && request.isRepeat && (this.#hasDied || this.#failed.length > 0);
+        // An end that waited while its session was given up and recovered is told what a repeat of it will be told.
+        return key !== null && (request.isRepeat || request.route === 'end') && (this.#hasDied || this.#failed.length > 0);
       default:
         return false;
     }

@@ -2,6 +2,7 @@
  * One session as its records make it: a small model of its own, written from the design and not from the charts. It says
  * what is broken in the row of records, and what everybody must be shown of it.
  */
+import { QUEUE_MESSAGES_MAX } from '../bounds.ts';
 import { expectThat } from './violation.ts';
 import type { WrittenRecord } from './journal-bytes.ts';
 
@@ -14,6 +15,21 @@ export interface LedgerTurn {
 
 type Plain = Readonly<Record<string, unknown>>;
 type Reference = { readonly sequences: readonly number[] };
+
+/** What of a request its start record has. */
+interface RecordedContext {
+  readonly delta: { readonly from: number; readonly messages: readonly unknown[] } | null;
+  readonly system?: string | null;
+  readonly tools?: readonly string[];
+  readonly parameters?: unknown;
+}
+
+export interface SentRequest {
+  readonly messages: readonly unknown[];
+  readonly system: unknown;
+  readonly tools: readonly unknown[];
+  readonly parameters: unknown;
+}
 
 const CODE_OF_CANCEL: Readonly<Record<string, string>> = {
   caller: 'cancelled',
@@ -40,6 +56,7 @@ export class SessionLedger {
   /** Sequences that a resume went back behind. */
   readonly dropped = new Set<number>();
   readonly #keys = new Set<string>();
+  readonly #messageKeys = new Set<unknown>();
   readonly #held = new Map<number, unknown>();
   readonly #calls = new Map<number, string>();
   #checkpointTranscript: readonly unknown[] = [];
@@ -78,6 +95,7 @@ export class SessionLedger {
 
   /** What holds where a commit ends. */
   endOfCommit(): void {
+    expectThat(this.waiting.length <= QUEUE_MESSAGES_MAX, 10, () => `at ${this.last} ${this.waiting.length} messages wait`);
     if (this.state.startsWith('running')) return;
     const at = `at ${this.last} in ${this.state}`;
     expectThat(this.open.size === 0, 5, () => `${at} effects are open: ${[...this.open.keys()].join(', ')}`);
@@ -95,10 +113,17 @@ export class SessionLedger {
     return null;
   }
 
-  /** The messages of a request, from its start record: the transcript as it is, changed as the record says. */
-  requestOf(started: WrittenRecord): readonly unknown[] {
-    const { delta } = started.data['context'] as { readonly delta: { readonly from: number; readonly messages: readonly unknown[] } | null };
-    return delta === null ? this.transcript : [...this.transcript.slice(0, delta.from), ...delta.messages.map((one) => this.#resolve(one))];
+  /** A request, from its start record: the transcript and the creation as they are, changed as the record says. */
+  requestOf(started: WrittenRecord): SentRequest {
+    const { delta, system, tools, parameters } = started.data['context'] as RecordedContext;
+    const created = this.created['tools'] as readonly Plain[];
+    const offered = tools === undefined ? created : tools.map((name) => created.find((tool) => tool['name'] === name));
+    return {
+      messages: delta === null ? this.transcript : [...this.transcript.slice(0, delta.from), ...delta.messages.map((one) => this.#resolve(one))],
+      system: system === undefined ? this.created['system'] : (system ?? undefined),
+      tools: offered.map((tool) => ({ name: tool?.['name'], description: tool?.['description'], input_schema: tool?.['input_schema'] })),
+      parameters,
+    };
   }
 
   messageOf(sequence: number): unknown {
@@ -125,8 +150,11 @@ export class SessionLedger {
     const { turn } = this;
     switch (type) {
       case 'message_queued':
-        expectThat(!this.endAsked && !['ending', 'ended', 'interrupted', 'failed', 'unusable'].includes(this.state), 7, () => `message ${sequence} is taken in ${this.state}`);
+        expectThat(!this.endAsked && !['running.cancelling', 'ending', 'ended', 'interrupted', 'failed', 'unusable'].includes(this.state), 7, () => `message ${sequence} is taken in ${this.state}`);
         this.waiting.push(sequence);
+        if (data['key'] === undefined) return;
+        expectThat(!this.#messageKeys.has(data['key']), 9, () => `message ${sequence} is the second of key ${String(data['key'])}`);
+        this.#messageKeys.add(data['key']);
         return;
       case 'message_withdrawn':
       case 'message_failed':
@@ -154,6 +182,9 @@ export class SessionLedger {
         const cancel = turn?.cancel ?? null;
         const isAsItWasStopped = cancel === null || (type === 'turn_failed' && data['code'] === CODE_OF_CANCEL[cancel]);
         expectThat(isAsItWasStopped, 13, () => `the turn that ${String(cancel)} stopped closes as ${type} ${String(data['code'])}`);
+        const next = this.waiting[0] ?? null;
+        const saysWhatFollows = data['end'] === this.endAsked && (type === 'turn_failed' ? next === null : data['next'] === next);
+        expectThat(saysWhatFollows, 10, () => `the turn of ${message} closes at ${sequence}: ${String(next)} waits, the end is ${this.endAsked ? '' : 'not '}asked for, and its record says otherwise`);
         this.turn = null;
         return;
       }
