@@ -61,6 +61,8 @@ class ClaimFile {
   #end: ClaimsEnd | null = null;
   /** Whether something behind the end may be in the file. */
   #isWounded = false;
+  /** Whether a flush failed while the file was settled: then only another one in its place can be believed. */
+  #isDistrusted = false;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(directory: DataDirectory, key: string) {
@@ -141,7 +143,13 @@ class ClaimFile {
     if (bytes === null) return { exists: false, bytes: 0, count: 0 };
     const { frames, validBytes } = this.#judged(bytes);
     if (validBytes < bytes.length) await this.#keepBroken(validBytes, bytes);
-    await this.#withFile((file) => settleFile(file, { bytes, frames, validBytes }));
+    if (this.#isDistrusted) {
+      await replaceFile(disk, { directory: this.#directory.at(DIRECTORY), name: this.#key, bytes: bytes.subarray(0, validBytes) });
+    } else {
+      this.#isDistrusted = true;
+      await this.#withFile((file) => settleFile(file, { bytes, frames, validBytes }));
+    }
+    this.#isDistrusted = false;
     await this.#directory.ensure(DIRECTORY);
     await disk.syncDirectory(this.#directory.at(DIRECTORY));
     return { exists: true, bytes: validBytes, count: frames.length };

@@ -27,6 +27,8 @@ export class FileSessionStore implements SessionStore {
   readonly #held = new Map<string, FileJournal | null>();
   readonly #settled = new Map<string, JournalEnd>();
   readonly #wounded = new Map<string, JournalEnd>();
+  /** Kept by `settleJournal`. */
+  readonly #distrusted = new Set<string>();
   /** Moved away, but the flush failed: a power cut would bring them back. */
   readonly #halfRemoved = new Set<string>();
   readonly #checkpointing = new Set<string>();
@@ -172,7 +174,7 @@ export class FileSessionStore implements SessionStore {
     }
     const settled = this.#settled.get(sessionId);
     return settled === undefined
-      ? settleJournal(this.directory, sessionId)
+      ? settleJournal(this.directory, sessionId, this.#distrusted)
       : reopenJournal(this.directory, sessionId, settled);
   }
 
@@ -202,6 +204,7 @@ export class FileSessionStore implements SessionStore {
     const moved = await this.directory.moveToTrash(session, sessionId);
     this.#wounded.delete(sessionId);
     this.#settled.delete(sessionId);
+    this.#distrusted.delete(sessionId);
     this.#halfRemoved.add(sessionId);
     await this.directory.settleMove(session, moved);
     this.#halfRemoved.delete(sessionId);

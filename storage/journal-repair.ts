@@ -3,7 +3,9 @@
  * there; after a failure in this process, by going back to what is known to count.
  *
  *   R1. Nothing is shown before it is flushed, in the way of `settled-file.ts`.
- *   R2. Only what `scan.ts` calls torn is cut off. It is kept beside, in a file `.broken`, unless there is no room.
+ *   R2. A file whose flush failed here while it was settled is given up for a new one: no later flush of it can be believed,
+ *       and what it holds may be acknowledged, so that it cannot be cut off and written once more.
+ *   R3. Only what `scan.ts` calls torn is cut off. It is kept beside, in a file `.broken`, unless there is no room.
  */
 import { dirname } from 'node:path';
 import type { DataDirectory } from './data-directory.ts';
@@ -14,7 +16,7 @@ import { SEGMENT_HEADER_BYTES } from './frame.ts';
 import { scanSegment, type CorruptReason, type FrameSpan } from './scan.ts';
 import { cutFileBack, settleFile } from './settled-file.ts';
 import { OpenSegment, parseSegmentName, SegmentIndex, segmentName } from './segment.ts';
-import { createFile, readFile } from './whole-file.ts';
+import { createFile, readFile, replaceFile } from './whole-file.ts';
 
 /** A journal's files, ready for use. */
 export interface SettledFiles {
@@ -31,6 +33,10 @@ interface Files {
   readonly journal: string;
 }
 
+interface UnsettledFiles extends Files {
+  readonly distrusted: Set<string>;
+}
+
 const FIRST_SEGMENT = 1;
 
 /** Each reason in words, for whoever reads the error. */
@@ -42,9 +48,12 @@ export const REASON_IN_WORDS: Readonly<Record<CorruptReason, string>> = {
   frame_incomplete: 'an incomplete frame',
 };
 
-/** The first opening by this process. Null where no frame is whole: then there never was a session. */
-export async function settleJournal(directory: DataDirectory, sessionId: string): Promise<SettledFiles | null> {
-  const files = filesOf(directory, sessionId);
+/**
+ * The first opening by this process. Null where no frame is whole: then there never was a session. `distrusted`: the
+ * sessions whose last file is not to be believed any more; kept here.
+ */
+export async function settleJournal(directory: DataDirectory, sessionId: string, distrusted: Set<string>): Promise<SettledFiles | null> {
+  const files = { ...filesOf(directory, sessionId), distrusted };
   const segments = await segmentsOf(files);
   const last = segments.at(-1);
   if (last === undefined) return null;
@@ -105,7 +114,7 @@ export async function cutBackJournal(directory: DataDirectory, sessionId: string
 }
 
 /** The last segment holds no frame: the one before it is the last, and has to be as whole as if it were not. */
-async function settleWithoutLast(files: Files, segments: readonly number[], torn: Uint8Array): Promise<SettledFiles> {
+async function settleWithoutLast(files: UnsettledFiles, segments: readonly number[], torn: Uint8Array): Promise<SettledFiles> {
   const { directory, sessionId } = files;
   const last = segments.at(-1) ?? FIRST_SEGMENT;
   const rest = segments.slice(0, -1);
@@ -122,7 +131,7 @@ async function settleWithoutLast(files: Files, segments: readonly number[], torn
 }
 
 async function settleTail(
-  files: Files,
+  files: UnsettledFiles,
   found: {
     readonly segments: readonly number[];
     readonly bytes: Uint8Array;
@@ -130,7 +139,7 @@ async function settleTail(
     readonly validBytes: number;
   },
 ): Promise<SettledFiles> {
-  const { directory } = files;
+  const { directory, distrusted, sessionId } = files;
   const { segments, bytes, frames, validBytes } = found;
   const segment = segments.at(-1) ?? FIRST_SEGMENT;
   const last = frames.at(-1);
@@ -140,9 +149,15 @@ async function settleTail(
     const kept = await keepBroken(files, segment, validBytes, bytes.subarray(validBytes));
     logCut(files, { segment, offset: validBytes, cutBytes: bytes.length - validBytes, kept });
   }
+  const isDistrusted = distrusted.has(sessionId);
+  if (isDistrusted) {
+    await replaceFile(directory.disk, { directory: directory.at(files.journal), name: segmentName(segment), bytes: bytes.subarray(0, validBytes) });
+  }
   const file = await directory.disk.open(pathOf(files, segment), 'write');
   try {
-    await settleFile(file, { bytes, frames, validBytes });
+    distrusted.add(sessionId);
+    if (!isDistrusted) await settleFile(file, { bytes, frames, validBytes });
+    distrusted.delete(sessionId);
     await directory.disk.syncDirectory(directory.at(files.journal));
     await directory.disk.syncDirectory(dirname(directory.at(files.journal)));
     const sealedBytes = await frameBytesOf(files, segments.slice(0, -1));

@@ -73,9 +73,38 @@ export class OpenSegment {
     this.#file = file;
   }
 
-  /** Resolves when the bytes, which begin at a known place, are on the device. */
+  /**
+   * Resolves when the bytes, which begin at a known place, are on the device. Where it rejects, they are out of the file
+   * again, if the disk lets that happen, though that is not flushed: a process that dies now leaves nothing for the next one
+   * to read out of the system's cache, which shows what it failed to flush.
+   */
   async append(bytes: Uint8Array, position: number): Promise<void> {
     assert(position === 0 || position >= SEGMENT_HEADER_BYTES, `an append inside of the segment's header: ${position}`);
+    try {
+      await this.#write(bytes, position);
+    } catch (error) {
+      await this.#file.truncate(position).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async read(position: number, length: number): Promise<Uint8Array> {
+    const read = readUpTo(this.#file, position, length);
+    this.#reads.add(read);
+    try {
+      return await read;
+    } finally {
+      this.#reads.delete(read);
+    }
+  }
+
+  /** Waits for the reads that are under way: a descriptor that is closed may already be another file's. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#reads);
+    await this.#file.close();
+  }
+
+  async #write(bytes: Uint8Array, position: number): Promise<void> {
     let taken = 0;
     let fruitless = 0;
     while (taken < bytes.length) {
@@ -95,21 +124,5 @@ export class OpenSegment {
       await this.#file.sync();
     }
     await this.#file.sync();
-  }
-
-  async read(position: number, length: number): Promise<Uint8Array> {
-    const read = readUpTo(this.#file, position, length);
-    this.#reads.add(read);
-    try {
-      return await read;
-    } finally {
-      this.#reads.delete(read);
-    }
-  }
-
-  /** Waits for the reads that are under way: a descriptor that is closed may already be another file's. */
-  async close(): Promise<void> {
-    await Promise.allSettled(this.#reads);
-    await this.#file.close();
   }
 }

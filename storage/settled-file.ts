@@ -4,6 +4,8 @@
  *   R1. A flush is only believed for what this process wrote: the last frame is written again, byte for byte, before the
  *       flush. A process that died may have seen its flush fail; the system then keeps the bytes in its cache, takes them
  *       for clean, and says yes to the next flush without writing anything.
+ *       That holds while no flush has failed. ext4 may write what is in the cache to blocks that it goes on taking for empty,
+ *       after it failed to write them once: only another file, or a file that was cut before these bytes, gets rid of that.
  *   R2. A length is believed no sooner: it is changed and changed back, so that the flush has something to write.
  */
 import type { DiskFile } from './disk.ts';

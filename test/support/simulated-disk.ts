@@ -79,6 +79,12 @@ export class SimulatedDisk {
   plan: (call: DiskCall) => CallPlan | undefined = () => undefined;
   /** A write that needs more takes what fits, then fails with `ENOSPC`. */
   capacityBytes = Infinity;
+  /**
+   * Whether a flush that fails leaves the blocks that the file had not had before empty for good, as ext4 may: what is
+   * written there again is flushed without an error, is read out of the cache, and is not there after a power cut. Only a
+   * file that was cut before them has others in their place.
+   */
+  losesRewrites = false;
   /** What all reads together were given. */
   bytesRead = 0;
   bytesWritten = 0;
@@ -389,7 +395,7 @@ class SimulatedHandle implements DiskFile {
         this.#file.flush();
         return;
       }
-      this.#file.failFlush();
+      this.#file.failFlush(this.#disk);
       throw failure(fails, this.#path);
     });
   }

@@ -5,6 +5,8 @@
 import { SECTOR_BYTES } from '../../storage/frame.ts';
 import type { Choose } from './simulated-disk.ts';
 
+const BLOCK_BYTES = 8 * SECTOR_BYTES;
+
 export type SimulatedNode = SimulatedFile | SimulatedDirectory;
 
 /** States that something had since it was last durable, oldest first. Without `isDirty` a flush passes them over. */
@@ -22,6 +24,8 @@ export class SimulatedFile {
   #durableSize = 0;
   readonly #sectors = new Map<number, Pending<Uint8Array>>();
   readonly #sizes: Pending<number> = { states: [], isDirty: false };
+  /** Sectors of new blocks that a flush failed for: the file system goes on taking them for empty until it gives them back. */
+  readonly #empty = new Set<number>();
 
   get size(): number {
     return this.#size;
@@ -62,6 +66,7 @@ export class SimulatedFile {
     if (length === this.#size) return;
     if (length < this.#size) {
       this.#cache.fill(0, length, this.#size);
+      for (const sector of this.#empty) if (sector * SECTOR_BYTES >= length) this.#empty.delete(sector);
       this.#touch(length, this.#size);
     } else {
       this.#cache = grown(this.#cache, length);
@@ -82,8 +87,12 @@ export class SimulatedFile {
     }
   }
 
-  failFlush(): void {
-    for (const pending of this.#sectors.values()) pending.isDirty = false;
+  failFlush({ losesRewrites }: { readonly losesRewrites: boolean }): void {
+    for (const [sector, pending] of this.#sectors) {
+      const isNew = Math.floor((sector * SECTOR_BYTES) / BLOCK_BYTES) * BLOCK_BYTES >= this.#durableSize;
+      if (losesRewrites && pending.isDirty && isNew) this.#empty.add(sector);
+      pending.isDirty = false;
+    }
     this.#sizes.isDirty = false;
   }
 
@@ -105,6 +114,7 @@ export class SimulatedFile {
     this.#durable = this.#cache.slice(0, this.#size);
     this.#durableSize = this.#size;
     this.#sectors.clear();
+    this.#empty.clear();
     this.#sizes.states.length = 0;
     this.#sizes.isDirty = false;
   }
@@ -128,7 +138,7 @@ export class SimulatedFile {
   }
 
   #keep(sector: number, version: Uint8Array | undefined): void {
-    if (version === undefined) return;
+    if (version === undefined || this.#empty.has(sector)) return;
     const from = sector * SECTOR_BYTES;
     this.#durable = grown(this.#durable, from + SECTOR_BYTES);
     this.#durable.set(version, from);

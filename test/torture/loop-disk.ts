@@ -2,9 +2,12 @@
  * ext4 on a loop device, whose bytes can be copied as they are at one instant: what a disk holds when the power fails.
  * The image lies on a file system of its own that is frozen while it is copied, so that no block of the copy is younger
  * than another. What the kernel still has in its cache is not in the image, and is lost.
+ *
+ * The image is thin: it holds what the file system needs for itself, and takes room from the one around it for what is
+ * written to new blocks. Without that room a write still goes well, into the cache, and its flush fails.
  */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, truncate, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +15,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 const MEBIBYTE = 1024 * 1024;
+const BLOCK_BYTES = 4096;
 
 export class LoopDisk {
   readonly #directory: string;
@@ -29,8 +33,12 @@ export class LoopDisk {
   static async make(mebibytes: number): Promise<LoopDisk> {
     const disk = new LoopDisk(await mkdtemp(path.join(tmpdir(), 'brain-loop-')));
     try {
-      await mountImage(path.join(disk.#directory, 'outer.img'), disk.#outer, 2 * mebibytes + 16);
-      await mountImage(path.join(disk.#outer, 'inner.img'), disk.path, mebibytes);
+      // It finds out at once that it has no room, and not when it flushes: a device does not take a write that it cannot keep.
+      await mountImage(path.join(disk.#directory, 'outer.img'), { directory: disk.#outer, mebibytes: 2 * mebibytes + 16, options: 'loop,nodelalloc' });
+      const inner = path.join(disk.#outer, 'inner.img');
+      await mountImage(inner, { directory: disk.path, mebibytes, options: 'loop', isFilled: true });
+      // Gives back the blocks that no file has. Those of the journal and the inodes stay.
+      await run('fstrim', [disk.path]);
     } catch (error) {
       await disk.dispose();
       throw error;
@@ -63,6 +71,24 @@ export class LoopDisk {
     }
   }
 
+  /** From now on no block gets room that has none yet. */
+  async takeRoom(): Promise<void> {
+    // The loop driver takes a part of a write for the whole: so no write shall be of more than one block.
+    const { stdout } = await run('findmnt', ['--noheadings', '--output', 'SOURCE', this.path]);
+    await writeFile(`/sys/block/${path.basename(stdout.trim())}/queue/max_sectors_kb`, String(BLOCK_BYTES / 1024));
+    const filler = await open(path.join(this.#outer, 'filler'), 'w');
+    try {
+      // Once more after each flush, which may find that it needs less than was set aside.
+      while ((await fill(filler)) > 0) await filler.sync();
+    } finally {
+      await filler.close();
+    }
+  }
+
+  async giveRoom(): Promise<void> {
+    await rm(path.join(this.#outer, 'filler'));
+  }
+
   async dispose(): Promise<void> {
     for (const directory of [this.path, this.#outer]) await run('umount', [directory]).catch(() => undefined);
     await rm(this.#directory, { recursive: true, force: true });
@@ -82,10 +108,41 @@ export async function canMakeLoopDisks(): Promise<boolean> {
   }
 }
 
-async function mountImage(file: string, directory: string, mebibytes: number): Promise<void> {
+interface MountOptions {
+  readonly directory: string;
+  readonly mebibytes: number;
+  readonly options: string;
+  /** Whether every block of the image has its room before the file system is made. */
+  readonly isFilled?: boolean;
+}
+
+async function mountImage(file: string, { directory, mebibytes, options, isFilled = false }: MountOptions): Promise<void> {
   await writeFile(file, '');
   await truncate(file, mebibytes * MEBIBYTE);
-  await run('mkfs.ext4', ['-q', '-F', file]);
+  if (isFilled) await run('fallocate', ['--length', `${mebibytes}MiB`, file]);
+  await run('mkfs.ext4', ['-q', '-F', '-b', String(BLOCK_BYTES), '-E', 'nodiscard', file]);
   await mkdir(directory);
-  await run('mount', ['-o', 'loop', file, directory]);
+  await run('mount', ['-o', options, file, directory]);
+}
+
+/** Writes until nothing is taken any more, and answers how many bytes were. */
+async function fill(file: FileHandle): Promise<number> {
+  const piece = Buffer.alloc(MEBIBYTE);
+  let total = 0;
+  // Ever smaller pieces: there may be room for a part of one that fails.
+  for (let size = piece.length; size > 0; ) {
+    const count = await written(file.write(piece, 0, size));
+    total += count;
+    if (count < size) size >>= 1;
+  }
+  return total;
+}
+
+async function written(write: Promise<{ readonly bytesWritten: number }>): Promise<number> {
+  try {
+    return (await write).bytesWritten;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return 0;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 /** What a running process asks of the kernel, as `strace` saw it: which calls, and which of them was over before which began. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,16 +28,7 @@ export class SystemCallTrace {
   static async attach(pid: number): Promise<SystemCallTrace> {
     const directory = await mkdtemp(path.join(tmpdir(), 'brain-strace-'));
     const output = path.join(directory, 'trace');
-    const child = spawn(STRACE, ['-f', '-y', '-s', '64', '-e', `trace=${TRACED}`, '-o', output, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
-    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    await new Promise<void>((resolve, reject) => {
-      let said = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-        if (said.includes('attached')) resolve();
-      });
-      child.once('exit', () => reject(new Error(`strace ended: ${said}`)));
-    });
+    const { child, exited } = await attachStrace(pid, ['-y', '-s', '64', '-e', `trace=${TRACED}`, '-o', output]);
     return new SystemCallTrace(directory, async () => {
       child.kill('SIGINT');
       await exited;
@@ -53,6 +44,11 @@ export class SystemCallTrace {
   }
 }
 
+/** Resolves once it is sure that a process dies of the first data flush that it begins, before anything of it is flushed. */
+export async function dieAtFlush(pid: number): Promise<void> {
+  await attachStrace(pid, ['-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EINTR:signal=SIGKILL', '-o', '/dev/null']);
+}
+
 /** Whether this process may trace another one. Says so where not. */
 export async function canTrace(): Promise<boolean> {
   try {
@@ -62,6 +58,21 @@ export async function canTrace(): Promise<boolean> {
     console.warn(`skipped: system calls cannot be traced here (${error instanceof Error ? error.message.trim() : String(error)})`);
     return false;
   }
+}
+
+/** Resolves when it watches all threads of the process. */
+async function attachStrace(pid: number, flags: readonly string[]): Promise<{ readonly child: ChildProcess; readonly exited: Promise<void> }> {
+  const child = spawn(STRACE, ['-f', ...flags, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes('attached')) resolve();
+    });
+    child.once('exit', () => reject(new Error(`strace ended: ${said}`)));
+  });
+  return { child, exited };
 }
 
 /** A call of one thread during which another one called is on two lines. */

@@ -55,6 +55,29 @@ describe('claims in files', () => {
     expect(await load(claims, 'other')).toEqual(['of another']);
   });
 
+  it('are shown only where they are durable, also after a flush that failed here or before', async () => {
+    disk.losesRewrites = true;
+    const long = 'x'.repeat(10_000);
+    const process = disk.boot();
+    const directory = await DataDirectory.open({ disk: process, path: ROOT, log: { warn: () => undefined } });
+    const dying = new FileClaimStore(directory);
+    await load(dying);
+    disk.plan = ({ kind }) => (kind === 'sync' ? { dies: 'before' } : undefined);
+    void dying.append('local', Buffer.from(long));
+    await process.died;
+    disk.plan = () => undefined;
+
+    const { claims } = await open();
+    for (let count = 0; count < 2; count += 1) {
+      failNext(disk, 'sync', 'EIO');
+      expect(await codeOf(load(claims))).toBe('journal_unavailable');
+    }
+    disk.plan = () => undefined;
+    expect(await load(claims)).toEqual(['first', 'second', long]);
+    disk.cutPower(() => 0);
+    expect(await load((await open()).claims)).toEqual(['first', 'second', long]);
+  });
+
   it('lose an incomplete final write only, which is kept beside and logged', async () => {
     disk.damage(`${ROOT}/${FILE}`, (bytes) => bytes.slice(0, -2));
     const { claims } = await open();

@@ -17,6 +17,9 @@ import {
   type RunningStore,
 } from '../../support/stores.ts';
 
+/** Longer than what a file system allocates at once. */
+const LONG = 'x'.repeat(10_000);
+
 let disk: SimulatedDisk;
 
 beforeEach(() => {
@@ -56,18 +59,59 @@ describe('the first opening of a session by a process', () => {
     ]);
   });
 
-  it('makes what it shows durable, also where the process before saw its flush fail', async () => {
+  it('makes what it shows durable, also where the process before saw its flush fail, and died before it cut', async () => {
     const { process, store } = await startStore(disk);
     const journal = await store.create(ID);
     await journal.append(frameOf(1, 1, 'a'));
-    failNext(disk, 'sync', 'EIO');
+    failAll(disk, ['sync', 'truncate'], 'EIO');
     expect(await codeOf(journal.append(frameOf(2, 1, 'b')))).toBe('journal_unavailable');
+    heal(disk);
     disk.kill(process);
 
     const shown = await texts(await (await startStore(disk)).store.open(ID));
 
     expect(shown).toEqual(['a', 'b']);
     expect(await texts(await (await afterPowerCut()).store.open(ID))).toEqual(shown);
+  });
+
+  it('finds nothing of an append whose flush failed: it is out of the file before the append rejects', async () => {
+    disk.losesRewrites = true;
+    const { process, store } = await startStore(disk);
+    const journal = await store.create(ID);
+    await journal.append(frameOf(1, 1, 'a'));
+    failNext(disk, 'sync', 'EIO');
+    expect(await codeOf(journal.append(frameOf(2, 1, LONG)))).toBe('journal_unavailable');
+    disk.kill(process);
+
+    const again = await (await startStore(disk)).store.open(ID);
+    expect(await texts(again)).toEqual(['a']);
+    await again.append(frameOf(2, 1, 'b'));
+    expect(await texts(await (await afterPowerCut()).store.open(ID))).toEqual(['a', 'b']);
+  });
+
+  it.each([1, 2])('shows a frame whose flush failed %d times here only where it is durable, in a file that no flush failed for', async (failures) => {
+    disk.losesRewrites = true;
+    await leaveSession(disk, ['a']);
+    // Written, and never flushed.
+    const writer = await startStore(disk);
+    const journal = await writer.store.open(ID);
+    disk.plan = ({ kind }) => (kind === 'sync' ? { dies: 'before' } : undefined);
+    void journal.append(frameOf(2, 1, LONG));
+    await writer.process.died;
+    heal(disk);
+
+    const { store } = await startStore(disk);
+    for (let count = 0; count < failures; count += 1) {
+      failNext(disk, 'sync', 'EIO');
+      expect(await codeOf(store.open(ID))).toBe('journal_unavailable');
+    }
+    heal(disk);
+    const again = await store.open(ID);
+    expect(await texts(again)).toEqual(['a', LONG]);
+    await again.append(frameOf(3, 1, 'b'));
+    expect(disk.files(journalPath())).toEqual([segmentPath(1)]);
+
+    expect(await texts(await (await afterPowerCut()).store.open(ID))).toEqual(['a', LONG, 'b']);
   });
 
   it('shows nothing while it cannot flush', async () => {

@@ -196,6 +196,26 @@ describe('a flush that fails', () => {
     disk.cutPower(nothing);
     expect(textAt('/a')).toBe('newer');
   });
+
+  it('is not made good by writing the same again where new blocks are lost, but by cutting them off first', async () => {
+    disk.losesRewrites = true;
+    const text = 'x'.repeat(10_000);
+    for (const isCut of [false, true]) {
+      await write('/a', text);
+      failNext(disk, 'sync', 'EIO');
+      expect(await codeOf(sync('/a'))).toBe('EIO');
+      heal(disk);
+      if (isCut) await (await process.open('/a', 'write')).truncate('old'.length);
+      await write('/a', text);
+      await sync('/a');
+
+      disk.cutPower(nothing);
+      process = disk.boot();
+      expect(textAt('/a') === text, `cut: ${isCut}`).toBe(isCut);
+      await (await process.open('/a', 'write')).truncate('old'.length);
+      await sync('/a');
+    }
+  });
 });
 
 describe('a full disk', () => {
