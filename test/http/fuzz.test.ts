@@ -91,7 +91,7 @@ function examplesOf({ operation }: Route): readonly unknown[] {
 
 /** A path of the route: to a session that is there, or to nothing. */
 function pathTo(route: Route, sessionId: string): string {
-  return route.path.replace('{session_id}', sessionId).replace('{name}', 'known');
+  return route.path.replace('{session_id}', sessionId).replace('{name}', 'known').replace('{input_id}', '3.0');
 }
 
 describe('every field of every body', () => {
@@ -137,7 +137,7 @@ describe('any sequence of requests', () => {
     ['idempotency-key', ['k', 'k', 'other', '', ' ', '__proto__', 'x'.repeat(256), 'x'.repeat(257), '\xf0\x9f\xa6\x80', '\xff', 'a\tb', '7']],
     ['prefer', ['respond-async', 'respond-async', 'wait=1', '"', ',,;=', 'respond-async=1']],
     ['accept', ['text/event-stream', '*/*', 'application/json', 'application/json;q=0', 'image/png', ';;', '\xff']],
-    ['last-event-id', ['0', '1', '-1', 'x', '', '9007199254740993', '\xff']],
+    ['last-event-id', ['0', '1', '3.0', '3.', '-1', 'x', '', '9007199254740993', '\xff']],
     ['content-type', ['application/json; charset=utf-8', 'application/json; charset=utf-16', 'text/plain', 'application/xml', ';', 'multipart/form-data', '\xff']],
     ['content-encoding', ['gzip', 'br', 'deflate', 'identity', 'zstd', 'gzip, gzip', '\xff']],
     ['expect', ['100-continue', 'the worst']],
@@ -153,7 +153,7 @@ describe('any sequence of requests', () => {
   ];
 
   const header = fc.constantFrom(...STRANGE_HEADERS).chain(([name, values]) => fc.constantFrom(...values).map((value) => [name, value] as const));
-  const queryValue = fc.constantFrom('0', '1', '2', 'idle', 'red', 'turn_ended', '', '-1', 'x', '%00', '%ff', '1e3', MISSING);
+  const queryValue = fc.constantFrom('0', '1', '2', 'idle', 'red', 'turn_ended', '3.0', '', '-1', 'x', '%00', '%ff', '1e3', MISSING);
   const queryName = fc.constantFrom('after', 'limit', 'types', 'status', 'metadata.team', 'access_token', 'metadata.__proto__', 'unknown');
   const query = fc.oneof(
     { weight: 3, arbitrary: fc.constant('') },

@@ -10,6 +10,7 @@ import type { SessionRecord } from '../../machines/records.ts';
 import { systemClock } from '../../services/system.ts';
 import { FakeCredentialService } from '../support/fake-credential-service.ts';
 import { FakeSessionService } from '../support/fake-session-service.ts';
+import { FakeTokenService } from '../support/fake-token-service.ts';
 import { LivingServer, type Sent } from '../support/living-server.ts';
 import { OpenApiDocument, type JsonSchema, type Route } from '../support/openapi-document.ts';
 import { saying, ScriptedModel } from '../support/scripted-model.ts';
@@ -52,6 +53,7 @@ describe('the document', () => {
     const { middleware } = createApp({
       sessions: new FakeSessionService(),
       credentials: new FakeCredentialService(),
+      tokens: new FakeTokenService(),
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
       options: { apiKey: undefined, bodyBytesMax: 1, corsOrigins: [] },
@@ -167,30 +169,67 @@ describe('the answers of the server are what the document says', () => {
     await visit('GET', '/v1/credentials');
     await visit('DELETE', '/v1/credentials/{name}', { at: '/v1/credentials/openai' });
 
+    await visitLifecycle(visit);
     expect([...visited].toSorted()).toEqual(document.routes.map(({ method, path: template }) => `${method} ${template}`).toSorted());
   });
+
+  /** The same way on the other surface. */
+  async function visitLifecycle(visit: typeof answered): Promise<void> {
+    let id = '';
+    for (const { value } of examplesOf('POST', '/sessions')) {
+      const response = await visit('POST', '/sessions', { body: { ...(value as object), harness: 'chat' } });
+      // The tools of the example are not the ones that this server has.
+      expect([201, 403]).toContain(response.status);
+      if (response.status === 201) ({ id } = (await response.json()) as { id: string });
+    }
+    const session = '/sessions/{session_id}';
+    const at = (suffix = ''): string => `/sessions/${id}${suffix}`;
+    for (const { value } of examplesOf('POST', `${session}/events`)) {
+      expect((await visit('POST', `${session}/events`, { at: at('/events'), body: value })).status).toBe(202);
+    }
+    await server.living.atRest(id);
+    for (const { value } of examplesOf('PATCH', session)) {
+      expect((await visit('PATCH', session, { at: at(), body: value })).status).toBe(200);
+    }
+    expect((await visit('POST', `${session}/resume`, { at: at('/resume') })).status).toBe(200);
+    expect((await visit('GET', '/sessions', { at: '/sessions?limit=2&status=idle&metadata.team=blue' })).status).toBe(200);
+    expect((await visit('GET', session, { at: at() })).status).toBe(200);
+    expect((await visit('GET', `${session}/events`, { at: at('/events') })).status).toBe(200);
+    expect((await visit('GET', `${session}/queue`, { at: at('/queue') })).status).toBe(200);
+    const input = '/queue/{input_id}';
+    expect((await visit('DELETE', `${session}${input}`, { at: at('/queue/3.0') })).status).toBe(409);
+    expect((await visit('POST', `${session}/close`, { at: at('/close') })).status).toBe(202);
+    const headers = { accept: 'text/event-stream' };
+    expect((await visit('GET', `${session}/events`, { at: at('/events?after=9007.0'), headers })).status).toBe(400);
+    const { last_sequence: last } = await server.living.sessions.get('local', id);
+    expect((await visit('GET', `${session}/events`, { at: at(`/events?after=${last}`), headers })).status).toBe(204);
+  }
 
   it('in a stream too: recorded events, live ones, and the example', async () => {
     const model = new ScriptedModel(() => 'waits');
     const streaming = await LivingServer.open({ model });
     const id = await streaming.create();
-    for (const history of ['events', 'journal']) {
-      const route = document.route('GET', `/v1/sessions/{session_id}/${history}`);
+    for (const [stream, live, end] of [
+      ['/v1/sessions/{session_id}/events', 'model_delta', '"type":"turn_ended"'],
+      ['/v1/sessions/{session_id}/journal', 'model_delta', '"type":"turn_ended"'],
+      ['/sessions/{session_id}/events', 'assistant.delta', '"status":"idle"'],
+    ] as const) {
+      const route = document.route('GET', stream);
       const media = route.operation.responses['200']?.content?.['text/event-stream'];
       const schemas = media?.['x-event-data'];
-      if (schemas === undefined) throw new Error(`no stream of ${history} is described`);
-      const stream = await streaming.send('GET', `/v1/sessions/${id}/${history}`, { headers: { accept: 'text/event-stream' } });
-      expect(stream.headers.get('content-type')).toBe('text/event-stream');
+      if (schemas === undefined) throw new Error(`no ${stream} is described`);
+      const opened = await streaming.send('GET', stream.replace('{session_id}', id), { headers: { accept: 'text/event-stream' } });
+      expect(opened.headers.get('content-type')).toBe('text/event-stream');
       const before = model.calls.all.length;
       await streaming.send('POST', `/v1/sessions/${id}/messages`, { body: { input: 'Hello' }, headers: { prefer: 'respond-async' } });
       const call = await model.calls.at(before);
       call.say({ text: 'Hel' });
       call.say({ reasoning: 'hm' });
       const frames: Frame[] = [];
-      for await (const frame of framesOf(stream)) {
+      for await (const frame of framesOf(opened)) {
         frames.push(frame);
-        if (frame.event === 'model_delta') call.answer(saying('Hello'));
-        if (frame.event === 'turn_ended' && frames.some(({ event }) => event === 'model_delta')) break;
+        if (frame.event === live) call.answer(saying('Hello'));
+        if (frame.data.includes(end) && frames.some(({ event }) => event === live)) break;
       }
 
       expect(frames.length).toBeGreaterThan(4);
@@ -199,7 +238,7 @@ describe('the answers of the server are what the document says', () => {
       expect(shown.length).toBeGreaterThan(0);
       for (const frame of [...frames, ...shown]) {
         const data: unknown = JSON.parse(frame.data);
-        const problem = frame.id === undefined ? document.problem(schemas.live, { type: frame.event, data }) : document.problem(schemas.recorded, data);
+        const problem = frame.id === undefined ? document.problem(schemas.live, frame.event === 'model_delta' ? { type: frame.event, data } : data) : document.problem(schemas.recorded, data);
         expect([frame, problem]).toEqual([frame, null]);
       }
     }
@@ -233,12 +272,12 @@ describe('the answers of the server are what the document says', () => {
 });
 
 describe('the codes of errors', () => {
-  it('are all said of some route, but for those that no route of this surface gives', () => {
+  it('are all said of some route, but for those that no route gives', () => {
     const said = new Set(document.routes.flatMap((route) => document.refusals(route).map(([code]) => code)));
     const unsaid = Object.keys(ERROR_RULES).filter((code) => !said.has(code));
 
-    // A path without the method is no route; messages do not wait here; and nobody emits an event over HTTP.
-    expect(unsaid.toSorted()).toEqual(['method_not_allowed', 'queue_full', 'reserved_type']);
+    // A path without the method is no route; and nobody emits an event over HTTP.
+    expect(unsaid.toSorted()).toEqual(['method_not_allowed', 'reserved_type']);
   });
 
   it('stand under the status that they are answered with', () => {
@@ -277,7 +316,7 @@ function examplesOf(method: string, template: string): readonly { readonly value
 
 /** A path that leads to the route, though not to anything that is there. */
 function filled(template: Route['path']): string {
-  return template.replace('{session_id}', '0'.repeat(32)).replace('{name}', 'nobody');
+  return template.replace('{session_id}', '0'.repeat(32)).replace('{name}', 'nobody').replace('{input_id}', '3.0');
 }
 
 function routesOf(layer: object): readonly string[] {

@@ -10,6 +10,8 @@ const TEXTS = [
   'add',
   'chat',
   'demo',
+  'demo/echo',
+  '/',
   'image/png',
   'https://example.com/a b',
   'DATA:,x',
