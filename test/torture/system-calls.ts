@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { skipWithout } from '../support/packages.ts';
 
 const STRACE = 'strace';
 const TRACED = 'openat,write,writev,pwrite64,sendto,sendmsg,fsync,fdatasync,ftruncate,rename,mkdir,unlink,rmdir';
@@ -49,14 +50,13 @@ export async function dieAtFlush(pid: number): Promise<void> {
   await attachStrace(pid, ['-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EINTR:signal=SIGKILL', '-o', '/dev/null']);
 }
 
-/** Whether this process may trace another one. Says so where not. */
+/** Whether this process may trace another one. Says so where not; with `BRAIN_TEST_PACKAGES=required` that is an error. */
 export async function canTrace(): Promise<boolean> {
   try {
     await promisify(execFile)(STRACE, ['-f', '-o', '/dev/null', 'true']);
     return true;
   } catch (error) {
-    console.warn(`skipped: system calls cannot be traced here (${error instanceof Error ? error.message.trim() : String(error)})`);
-    return false;
+    return skipWithout(STRACE, error);
   }
 }
 
