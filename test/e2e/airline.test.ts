@@ -6,7 +6,7 @@ import { ConversationPlayer, type Hang } from '../support/conversation-player.ts
 import { faultsOf } from '../support/history.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { journalBytes } from '../support/journal-size.ts';
-import { Stage } from '../support/stage.ts';
+import { LOOPS, Stage } from '../support/stage.ts';
 
 const airline = readAirline();
 /** All of them are in the middle of a turn when the server is killed. */
@@ -25,9 +25,9 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
 
   afterEach(async () => stage.strike());
 
-  it('S-062, S-065, S-083: end as the transcripts that were recorded, tool arguments byte for byte, on little disk', async () => {
+  it.each(LOOPS)('S-062, S-065, S-083: end, with the loop %s, as the transcripts that were recorded, tool arguments byte for byte, on little disk', async (loop) => {
     await inParallel(conversations, 4, async (conversation) => {
-      const id = await begin(conversation, null);
+      const id = await begin(conversation, null, loop);
       for (const turn of conversation.turns) await play(conversation, id, turn);
 
       expect(await stage.api.transcript(id)).toEqual(conversation.turns.flatMap(transcriptOf));
@@ -45,8 +45,8 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     const plans = conversations.map((conversation, index) => plan(conversation, index));
     for (let first = 0; first < plans.length; first += CONVERSATIONS_PER_KILL) {
       const killed = plans.slice(first, first + CONVERSATIONS_PER_KILL);
-      const ids = await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before }) => {
-        const id = await begin(conversation, hang);
+      const ids = await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, loop }) => {
+        const id = await begin(conversation, hang, loop);
         for (const turn of before) await play(conversation, id, turn);
         player.turn(conversation, hang.turn);
         await stage.api.submit(id, hang.turn.input);
@@ -77,8 +77,8 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     expect(stage.tools.repeated).toEqual([]);
   });
 
-  async function begin(conversation: Conversation, hang: Hang | null): Promise<string> {
-    const { session_id } = await stage.create({ model: { provider: 'openai', name: conversation.id }, system: systemPrompt });
+  async function begin(conversation: Conversation, hang: Hang | null, loop: string): Promise<string> {
+    const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system: systemPrompt });
     player.enter(conversation, session_id, hang);
     return session_id;
   }
@@ -100,11 +100,12 @@ interface Plan {
   readonly before: readonly Turn[];
   readonly hang: Hang;
   readonly after: readonly Turn[];
+  readonly loop: string;
 }
 
 /**
  * The turn that the index picks hangs: in every other conversation in a tool, where the turn calls one, else in the model.
- * The conversation ends with a farewell, so that something follows the last turn too.
+ * The loops take turns with pairs of conversations. Each ends with a farewell, so that something follows the last turn too.
  */
 function plan(conversation: Conversation, index: number): Plan {
   const { turns } = conversation;
@@ -115,7 +116,7 @@ function plan(conversation: Conversation, index: number): Plan {
   const withTools = turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [step] : []));
   const step = withTools[index % Math.max(1, withTools.length)];
   const hang: Hang = index % 2 === 1 && step !== undefined ? { turn, step, at: 'tool' } : { turn, step: index % turn.steps.length, at: 'model' };
-  return { conversation, before, hang, after };
+  return { conversation, before, hang, after, loop: LOOPS[Math.floor(index / 2) % LOOPS.length] ?? 'chat' };
 }
 
 /** What is left of a killed turn, once the next has begun. */

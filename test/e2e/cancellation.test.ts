@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { faultsOf } from '../support/history.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
-import { Stage } from '../support/stage.ts';
+import { LOOPS, Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(async () => stage.strike());
@@ -19,9 +19,10 @@ async function within<T>(ms: number, what: string, promise: Promise<T>): Promise
   }
 }
 
-describe('a cancel', () => {
+describe.each(LOOPS)('a cancel of a turn of the loop %s', (loop) => {
   it('S-117, S-118: hangs up on the model within two seconds', async () => {
     stage = await Stage.set({
+      loop,
       model: (call) => (call.index === 0 ? { parts: [{ text: 'Well' }, { wait: new Promise(() => undefined) }] } : says('Yes?')),
     });
     const { session_id: id } = await stage.create();
@@ -39,6 +40,7 @@ describe('a cancel', () => {
 
   it('S-118, S-119: reaches the tool within two seconds, and its call ends cancelled', async () => {
     stage = await Stage.set({
+      loop,
       model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'dig', arguments: '{}' }) : says('Yes?')),
       tools: [{ name: 'dig' }],
       tool: () => new Promise(() => undefined),
@@ -60,6 +62,7 @@ describe('a cancel', () => {
   it('is not held up by a tool that ignores it, whose late answer is nobody\'s result', async () => {
     let answerLate = (_output: string): void => undefined;
     stage = await Stage.set({
+      loop,
       model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'deaf', arguments: '{}' }) : says('Yes?')),
       tools: [{ name: 'deaf', ignoresCancellation: true }],
       tool: () => new Promise<string>((resolve) => (answerLate = resolve)),
@@ -83,7 +86,9 @@ describe('a cancel', () => {
     expect(faultsOf(later)).toEqual([]);
     expect(stage.model.refusals).toEqual([]);
   });
+});
 
+describe('a cancel', () => {
   it('changes nothing where no turn runs, and does not reach the next one', async () => {
     stage = await Stage.set({ model: () => says('Undisturbed.') });
     const { session_id: id } = await stage.create();

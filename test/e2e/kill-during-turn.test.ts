@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { faultsOf } from '../support/history.ts';
 import { calls, says, silence, type ModelScript } from '../support/openai-server.ts';
 import { SseReader } from '../support/sse-reader.ts';
-import { Stage } from '../support/stage.ts';
+import { LOOPS, Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(async () => stage.strike());
@@ -41,14 +41,14 @@ const FIRST_LOOKS: Readonly<Record<string, (api: BrainApi, id: string) => Promis
 
 const lastUserText = (call: Parameters<ModelScript>[0]): unknown => call.request.messages.findLast(({ role }) => role === 'user')?.content;
 
-describe('a kill while a turn runs', () => {
+describe.each(LOOPS)('a kill while a turn of the loop %s runs', (loop) => {
   it('S-038, S-103, S-138, S-143, S-144, S-175: is recovered on the first look, whichever it is, with open effects unknown and nothing sent again', async () => {
     const answers: ModelScript = (call) => {
       const said = lastUserText(call);
       if (said === 'And now?') return says('Here I am.');
       return said === 'use the tool' ? calls({ id: 'call_1', name: 'slow', arguments: '{}' }) : silence(call);
     };
-    stage = await Stage.set({ model: answers, tools: [{ name: 'slow' }], tool: () => new Promise(() => undefined) });
+    stage = await Stage.set({ loop, model: answers, tools: [{ name: 'slow' }], tool: () => new Promise(() => undefined) });
     const looks = Object.entries(FIRST_LOOKS);
     const sessions: { id: string; at: string; look: (typeof looks)[number][1] }[] = [];
     for (const [, look] of looks) {
@@ -80,6 +80,7 @@ describe('a kill while a turn runs', () => {
 
   it('S-035: a tool\'s result is in the journal before the model is asked what follows from it', async () => {
     stage = await Stage.set({
+      loop,
       model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'quick', arguments: '{}' }) : silence(call)),
       tools: [{ name: 'quick' }],
       tool: () => 'the result',
@@ -98,6 +99,7 @@ describe('a kill while a turn runs', () => {
 
   it('S-122, S-143: of three calls at once the one that hung is told as unknown, in its place, and the others as they ended', async () => {
     stage = await Stage.set({
+      loop,
       model: (call) =>
         call.index === 0
           ? calls(...['first', 'hung', 'last'].map((name) => ({ id: `call_${name}`, name, arguments: `{"of":"${name}"}` })))
@@ -126,7 +128,9 @@ describe('a kill while a turn runs', () => {
     expect(stage.tools.repeated).toEqual([]);
     expect(stage.tools.calls.all).toHaveLength(3);
   });
+});
 
+describe('a session that was killed in its turn', () => {
   it('stays recovered when the server is killed again, before and after the first look', async () => {
     stage = await Stage.set({ model: silence });
     const { session_id: id } = await stage.create();

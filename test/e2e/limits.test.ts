@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { faultsOf } from '../support/history.ts';
 import { calls, silence, type ModelScript } from '../support/openai-server.ts';
-import { Stage } from '../support/stage.ts';
+import { LOOPS, Stage } from '../support/stage.ts';
 
 const hungTool = calls({ id: 'call_1', name: 'hung', arguments: '{}' });
 const emitMany = calls({ id: 'call_1', name: 'emit_many', arguments: '{"count":100,"characters":100}' });
@@ -34,8 +34,8 @@ beforeAll(async () => {
 afterAll(async () => stage.strike());
 
 describe('a server with bounds of its own', () => {
-  it('S-109: stops a turn at BRAIN_MAX_MODEL_CALLS', async () => {
-    const { session_id: id } = await stage.create();
+  it.each(LOOPS)('S-109: stops a turn of the loop %s at BRAIN_MAX_MODEL_CALLS', async (loop) => {
+    const { session_id: id } = await stage.create({ agentloop: { name: loop } });
 
     expect(await stage.api.send(id, 'ask again')).toMatchObject({ outcome: 'failed', error: { code: 'model_call_limit' } });
 

@@ -3,16 +3,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { faultsOf } from '../support/history.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { SseReader } from '../support/sse-reader.ts';
-import { Stage } from '../support/stage.ts';
+import { LOOPS, Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(async () => stage.strike());
 
-describe('a model that', () => {
+describe.each(LOOPS)('with the loop %s, a model that', (loop) => {
   it('sends its bytes one at a time is understood to the last character, in text and in arguments', async () => {
     const text = '你好🦀é and 👩‍👩‍👧';
     const input = { said: text };
     stage = await Stage.set({
+      loop,
       model: (call) =>
         call.index === 0
           ? { bytesPerWrite: 1, parts: [{ text }, { toolCall: { id: 'call_1', name: 'repeat', arguments: JSON.stringify(input) } }] }
@@ -41,6 +42,7 @@ describe('a model that', () => {
   it('breaks off its arguments is told so: nothing is dispatched, and the raw text is kept', async () => {
     const broken = '{"amount":1000,"to":"al';
     stage = await Stage.set({
+      loop,
       model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'pay', arguments: broken }) : says('Never mind.')),
       tools: [{ name: 'pay' }],
     });
@@ -58,7 +60,7 @@ describe('a model that', () => {
 
   it('S-034, S-123: drops the connection is asked once, leaves nothing of its answer, and answers the next message', async () => {
     const words = Array.from({ length: 10 }, (_, index) => ({ text: `word${index} ` }));
-    stage = await Stage.set({ model: (call) => (call.index === 0 ? { parts: [...words, { cut: true }] } : says('Here again.')) });
+    stage = await Stage.set({ loop, model: (call) => (call.index === 0 ? { parts: [...words, { cut: true }] } : says('Here again.')) });
     const { session_id: id } = await stage.create();
 
     expect(await stage.api.send(id, 'talk')).toMatchObject({ outcome: 'failed', error: { code: 'model_unknown' }, status: 'idle' });
@@ -70,7 +72,9 @@ describe('a model that', () => {
     expect(faultsOf(await stage.api.journal(id))).toEqual([]);
     expect(stage.model.refusals).toEqual([]);
   });
+});
 
+describe('a model that', () => {
   it.each([400, 401, 429, 500, 503])('S-034: refuses with %i is asked once, and the turn says that it failed', async (status) => {
     stage = await Stage.set({ model: (call) => (call.index === 0 ? { status, message: 'not now' } : says('Here again.')) });
     const { session_id: id } = await stage.create();

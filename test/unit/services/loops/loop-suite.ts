@@ -46,6 +46,25 @@ export function describeLoop(loop: AgentLoop): void {
       ]);
     });
 
+    it('gives an answer back as it came: signatures, ids that repeat, arguments to the letter, whoever asks next (case 35)', async () => {
+      const answer: Message['content'] = [
+        { type: 'reasoning', text: 'Hm.', provider: { signature: 'c2ln', order: [2, 1] } },
+        { type: 'text', text: 'I see.', provider: { id: 'msg_1' } },
+        { ...use('x', 'add', '{"b": 1e0, "a":"\\u00e9"}'), input: { b: 1, a: 'é' }, provider: { item: 'fc_1' } },
+        use('x', 'add', '{ }'),
+      ];
+      const session = new FakeSession(scripted([calls(...answer), said('Done.'), said('Again.')]), { tools: TOOLS });
+
+      await session.turn(loop, 'Go');
+      await session.turn(loop, 'And?');
+
+      expect(session.dispatched.map(({ tool_use_id, input_text }) => [tool_use_id, input_text])).toEqual([
+        ['x', '{"b": 1e0, "a":"\\u00e9"}'],
+        ['x', '{ }'],
+      ]);
+      for (const { messages } of session.requests.slice(1)) expect(messages[1]).toStrictEqual(assistant(...answer));
+    });
+
     it('fails where the model failed, and where nobody knows, and leaves no trace of it in the transcript', async () => {
       const session = new FakeSession(
         scripted([
