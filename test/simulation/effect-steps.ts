@@ -117,7 +117,7 @@ function answerTool(world: World, call: PendingToolCall, detail: Detail): void {
       return;
     case 5:
       world.say(`${name} emits an event${late}`);
-      call.context.emit('seen', { a: 1 }).catch(() => undefined);
+      call.context.emit('acme.seen', { a: 1 }).catch(() => undefined);
       return;
     case 6:
       give('answers at length', LONG_TEXT);

@@ -109,9 +109,34 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'services/event-feed.ts', search: 'for (const watcher of this.watchers) watcher.changed();', replace: 'for (const watcher of [...this.watchers].slice(0, 1)) watcher.changed();' }],
   },
   {
+    name: 'begin-a-page-where-the-last-one-ended',
+    breaks: [8],
+    changes: [{ file: 'machines/projections/lifecycle-events.ts', search: 'event.index > index', replace: 'event.index >= index' }],
+  },
+  {
     name: 'forget-keys',
     breaks: [9],
     changes: [{ file: 'machines/projections/keyed-requests.ts', search: 'if (record.request !== undefined) this.#learn(record, record.request);', replace: '' }],
+  },
+  {
+    name: 'carry-out-before-the-claim',
+    breaks: [9],
+    changes: [{ file: 'services/claims.ts', search: "await this.#append(tenant, { kind: 'claimed', name, body, session_id });", replace: "void this.#append(tenant, { kind: 'claimed', name, body, session_id }).catch(() => undefined);" }],
+  },
+  {
+    name: 'share-a-key-between-sessions',
+    breaks: [9, 11, 13],
+    changes: [{ file: 'services/claims.ts', search: "return `${route} ${scope ?? ''} ${key}`;", replace: "return `${route} ${scope === null ? '' : 'any'} ${key}`;" }],
+  },
+  {
+    name: 'answer-a-repeat-as-of-now',
+    breaks: [9],
+    changes: [{ file: 'services/repeats.ts', search: "    case 'change_metadata':\n      return viewAt(journal, isRecord(first.sequence), isResident);", replace: "    case 'change_metadata':\n      return viewAt(journal, isRecord(journal.lastSequence), isResident);" }],
+  },
+  {
+    name: 'forget-the-keys-of-messages',
+    breaks: [9],
+    changes: [{ file: 'machines/replay.ts', search: 'messageKeys: MessageKeys.from(saved.message_keys)', replace: 'messageKeys: new MessageKeys()' }],
   },
   {
     name: 'drop-a-message',
@@ -119,9 +144,34 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'machines/decide.ts', search: "if (free) draft.add('turn_started', { message_sequence });", replace: '' }],
   },
   {
+    name: 'leave-the-next-message-waiting',
+    breaks: [10, 11, 13],
+    changes: [{ file: 'machines/close-turn.ts', search: "if (next !== null) draft.add('turn_started', { message_sequence: next });", replace: '' }],
+  },
+  {
+    name: 'start-out-of-order',
+    breaks: [10],
+    changes: [
+      { file: 'machines/close-turn.ts', search: 'const next = draft.context.queue[0] ?? null;', replace: 'const next = draft.context.queue.at(-1) ?? null;' },
+      { file: 'machines/chart-setup.ts', search: 'event.data.next === (context.queue[0] ?? null)', replace: 'event.data.next === (context.queue.at(-1) ?? null)' },
+      { file: 'machines/chart-setup.ts', search: 'context.queue[0] === event.data.message_sequence', replace: 'context.queue.includes(event.data.message_sequence)' },
+      { file: 'machines/session-context.ts', search: 'queue: context.queue.slice(1), turn', replace: 'queue: context.queue.filter((one) => one !== record.data.message_sequence), turn' },
+    ],
+  },
+  {
+    name: 'let-any-number-wait',
+    breaks: [10],
+    changes: [{ file: 'machines/decide.ts', search: "if (!free && draft.context.queue.length >= rules.queueMessagesMax) return 'queue_full';", replace: '' }],
+  },
+  {
     name: 'let-damage-end-a-list',
     breaks: [11],
     changes: [{ file: 'services/sessions.ts', search: "if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };", replace: '' }],
+  },
+  {
+    name: 'grant-any-number-of-slots',
+    breaks: [11],
+    changes: [{ file: 'services/turn-slots.ts', search: 'this.#free -= 1;', replace: '' }],
   },
   {
     name: 'reopen-without-the-cut',
@@ -139,6 +189,24 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes;' }],
   },
   {
+    name: 'believe-the-cache-after-a-failed-flush',
+    breaks: [1, 5, 11, 12],
+    changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes; await file.sync();' }],
+  },
+  {
+    name: 'read-past-the-acknowledged-end',
+    breaks: [1, 11, 12],
+    changes: [{ file: 'storage/file-journal.ts', search: 'await tail.append(bytes, offset);\n', replace: 'const appending = tail.append(bytes, offset);\n    this.#end = { ...this.#end, segmentBytes: offset + bytes.length, lastFrame: mark };\n    await appending;\n' }],
+  },
+  {
+    name: 'show-before-the-flush',
+    breaks: [2, 8, 12],
+    changes: [
+      { file: 'services/session-actor.ts', search: 'await this.#journal.append({', replace: 'const appending = this.#journal.append({' },
+      { file: 'services/session-actor.ts', search: 'this.#reactions.committed(committed, payload.length);', replace: 'this.#reactions.committed(committed, payload.length);\n    await appending;' },
+    ],
+  },
+  {
     name: 'leave-a-cancel-out',
     breaks: [13],
     changes: [{ file: 'machines/decide.ts', search: "if (draft.accepts('turn_cancel_requested', record)) draft.add('turn_cancel_requested', record);", replace: 'void record;' }],
@@ -154,6 +222,21 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'storage/file-session-store.ts', search: 'await this.directory.settleMove(session, moved);', replace: 'void moved;' }],
   },
   {
+    name: 'answer-a-close-before-it-is-recorded',
+    breaks: [13],
+    changes: [{ file: 'services/sessions.ts', search: "await this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }", replace: "void this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }" }],
+  },
+  {
+    name: 'leave-a-withdrawal-out',
+    breaks: [13],
+    changes: [{ file: 'machines/decide.ts', search: "draft.add('message_withdrawn', withdrawn);", replace: '' }],
+  },
+  {
+    name: 'keep-a-slot',
+    breaks: [11, 13],
+    changes: [{ file: 'services/turn-runner.ts', search: '      scope.over();\n      slot.giveBack();', replace: '      scope.over();' }],
+  },
+  {
     name: 'show-a-loop-what-was-dropped',
     breaks: [14],
     changes: [{ file: 'services/loop-host.ts', search: 'dropped.has(record.sequence) ? null : publicEventOf(record)', replace: 'publicEventOf(record)' }],
@@ -167,6 +250,16 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'resolve-a-model-anew',
     breaks: [15],
     changes: [{ file: 'services/model-calls.ts', search: '      model: created.model,\n', replace: '      model: this.#models.resolve(created.model) ?? created.model,\n' }],
+  },
+  {
+    name: 'offer-every-tool',
+    breaks: [15],
+    changes: [{ file: 'services/model-calls.ts', search: 'tools === undefined ? created.tools : toolsNamed(created.tools, tools)', replace: 'tools === undefined ? created.tools : created.tools' }],
+  },
+  {
+    name: 'drop-the-parameters',
+    breaks: [15],
+    changes: [{ file: 'services/model-calls.ts', search: '      ...(parameters === undefined ? {} : { parameters }),\n    };\n  }\n\n  async #end', replace: '    };\n  }\n\n  async #end' }],
   },
 ];
 

@@ -54,7 +54,7 @@ export const DRAWS: Draws = {
     ['message', 'go on', 'kill', 'settle', 'follow', 'settle', 'power'],
     ['message', 'settle', 'effect', 'go on', 'fail', 'ask', 'power'],
     ['message', 'go on', 'fail', 'kill', 'settle', 'ask', 'settle', 'power'],
-    ['create', 'hold back', 'power', 'settle', 'repeat'],
+    ['create', 'go on', 'hold back', 'power', 'settle', 'repeat', 'settle'],
     ['create', 'create', 'settle', 'ask', 'settle', 'repeat', 'settle', 'repeat'],
     ['habit', 'create', 'settle', 'ask', 'settle', 'ask', 'go on', 'fail', 'settle', 'ask'],
   ],

@@ -106,7 +106,7 @@ class Program {
         await this.#events(this.#input.checkpoint_sequence);
         return;
       case 'o':
-        this.#watcher.heardEmitted(session_id, await host.emit('note', { at: message_sequence }));
+        this.#watcher.heardEmitted(session_id, await host.emit('acme.note', { at: message_sequence }));
         return;
       case 'l':
         host.telemetry({ at: message_sequence });
