@@ -3,6 +3,7 @@
  *
  *   H1. A page covers a bounded number of bytes of frames, private ones included; its cursor advances even where the
  *       page is empty. If the next item's frame alone is over the bound, the page is exactly that item.
+ *   H2. A page of lifecycle events is empty at the end alone: its readers take an empty one for that.
  */
 import {
   lifecycleEventsAfter,
@@ -47,6 +48,7 @@ export async function lifecyclePage(
 ): Promise<Page<LifecycleEvent, LifecycleCursor>> {
   assertCursor(journal, query.after.sequence);
   return page(journal, query, {
+    mayBeEmpty: false,
     throughOf: seenWhole,
     itemsOf: lifecycleEventsAfter,
     cursorOf: ({ sequence, index }) => ({ sequence, index }),
@@ -106,6 +108,8 @@ export async function recordAt(journal: Journal, sequence: Sequence): Promise<Se
 
 /** How a page is read: what a reader at a cursor is shown of a record, and which cursors lie between. */
 interface Reading<T, C> {
+  /** Whether a page may be empty before the end. */
+  readonly mayBeEmpty: boolean;
   /** The last record of which a reader at a cursor has seen all. */
   throughOf(cursor: C): Sequence;
   itemsOf(record: SessionRecord, cursor: C): readonly T[];
@@ -114,6 +118,7 @@ interface Reading<T, C> {
 }
 
 const BY_SEQUENCE = {
+  mayBeEmpty: true,
   throughOf: (cursor: Sequence) => cursor,
   cursorOf: ({ sequence }: { readonly sequence: Sequence }) => sequence,
   cursorPast: (sequence: Sequence) => sequence,
@@ -127,7 +132,7 @@ async function page<T, C>(journal: Journal, { after, limit }: PageQuery<C>, read
   for await (const frame of journal.read(through)) {
     bytes += frame.bytes;
     const isOver = bytes > PAGE_BYTES_MAX;
-    if (isOver && reading.throughOf(cursor) > through) break;
+    if (isOver && reading.throughOf(cursor) > through && (items.length > 0 || reading.mayBeEmpty)) break;
     for (const record of recordsAfter(frame, through)) {
       for (const item of reading.itemsOf(record, after)) {
         items.push(item);

@@ -7,7 +7,7 @@ import { encodeRecord, payloadOf } from '../../../services/record-codec.ts';
 import { KeyedCall } from '../../../services/keyed-call.ts';
 import type { Journal } from '../../../storage/journal.ts';
 import { MemorySessionStore } from '../../../storage/memory-journal.ts';
-import { LifecycleStage, START } from '../../support/lifecycle-stage.ts';
+import { LivingLifecycle, START } from '../../support/living-lifecycle.ts';
 import { TENANT } from '../../support/living-brain.ts';
 import { calling, saying, ScriptedModel } from '../../support/scripted-model.ts';
 import type { Story } from '../../support/session-story.ts';
@@ -65,8 +65,31 @@ describe('pages of lifecycle events', () => {
     );
   });
 
+  it('are empty at the end alone, however much lies between two events that nobody is shown', async () => {
+    const journal = await new MemorySessionStore().create('0'.repeat(32));
+    const add = async (record: object): Promise<void> => {
+      const firstSequence = journal.lastSequence + 1;
+      const text = JSON.stringify({ sequence: firstSequence, recorded_at: 0, state: 'running.working', ...record });
+      await journal.append({ firstSequence, recordCount: 1, payload: payloadOf([text]) });
+    };
+    const put = { type: 'kv_put', data: { message_sequence: 1, key: 'k', value: 'x'.repeat(3 * 1024 * 1024) } };
+    const message = { type: 'message_queued', data: { input: 'hello', mode: 'queue' } };
+    for (const record of [message, put, put, put, put, message, put, message]) await add(record);
+    const sizes: number[] = [];
+    for (let cursor = START; ; ) {
+      const { items, next_cursor } = await lifecyclePage(journal, { after: cursor, limit: 100 });
+      sizes.push(items.length);
+      if (items.length === 0) break;
+      cursor = next_cursor;
+    }
+
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(3);
+    // The bound holds for what is shown: no page reads on for long once it has something.
+    expect(sizes).toEqual([1, 1, 1, 0]);
+  });
+
   it('may end between two events of one record', async () => {
-    const stage = await LifecycleStage.set({ session: { after_stop: 'idle' } });
+    const stage = await LivingLifecycle.set({ session: { after_stop: 'idle' } });
     await stage.queue('first');
     await stage.call(0);
     await stage.interrupt();
@@ -82,7 +105,7 @@ describe('pages of lifecycle events', () => {
   });
 
   it('are refused for a cursor beyond the journal’s end, in pages and in streams', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const { last_sequence } = await stage.view;
     for (const after of [{ sequence: last_sequence + 1, index: null }, { sequence: last_sequence + 1, index: 0 }]) {
       await expect(stage.events(after)).rejects.toMatchObject({ code: 'invalid_cursor' });
@@ -92,7 +115,7 @@ describe('pages of lifecycle events', () => {
   });
 
   it('L-125: are another tenant’s for nobody', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const { sessions } = stage.brain;
     const asked = [
       sessions.lifecycleEvents('else', stage.id, { after: START, limit: 1 }),
@@ -109,7 +132,7 @@ describe('pages of lifecycle events', () => {
 describe('a follower', () => {
   it('L-060, L-061, L-062, L-078: sees the same events as pages do, from any cursor, replayed or as they happen, before and after a restart', async () => {
     const model = new ScriptedModel((_call, index) => (index === 1 ? calling({ tool: 'look' }) : index === 4 ? 'waits' : saying(`answer ${index}`)));
-    const stage = await LifecycleStage.set({ model });
+    const stage = await LivingLifecycle.set({ model });
     const live = await stage.follow();
     await stage.queueAll('one', 'two', 'three', 'four');
     await quiescence();
@@ -134,7 +157,7 @@ describe('a follower', () => {
   });
 
   it('is told that all is over once it has seen closed, whatever lies behind it', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.brain.sessions.close(TENANT, stage.id, new KeyedCall('close', 'a', 'b', 'sessions'));
     await stage.brain.sessions.close(TENANT, stage.id, new KeyedCall('close', 'other', 'b', 'sessions'));
     expect((await stage.brain.types(stage.id)).at(-1)).toBe('request_answered');
@@ -146,7 +169,7 @@ describe('a follower', () => {
   });
 
   it('L-037, L-067, L-068, L-069: sees deltas and progress between the events, named by their turn’s message; nobody sees them later', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     stage.brain.tools.script = async ({ context }) => {
       context.progress({ message: 'half', fraction: 0.5 });
       return 'looked';
@@ -181,7 +204,7 @@ describe('a follower', () => {
   });
 
   it('L-077: that goes away stops no turn', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const abort = new AbortController();
     const reader = await stage.follow(START, abort.signal);
     const { sequence } = await stage.queue('hello');
@@ -196,7 +219,7 @@ describe('a follower', () => {
 
 describe('the checkpoint', () => {
   it('L-022, L-095, L-124: is there from the creation on, moves with each completed turn and with nothing else, and is the same after a restart', async () => {
-    const stage = await LifecycleStage.set({ session: { transcript: [{ role: 'user', content: [{ type: 'text', text: 'seed' }] }] } });
+    const stage = await LivingLifecycle.set({ session: { transcript: [{ role: 'user', content: [{ type: 'text', text: 'seed' }] }] } });
     const created = (await stage.view).checkpoint;
     expect(created).toEqual({ sequence: 3, offset: 0, recorded_at: stage.brain.clock.now() });
     stage.brain.clock.setWall(stage.brain.clock.now() + 1_000);
@@ -217,7 +240,7 @@ describe('the checkpoint', () => {
   });
 
   it('of two turns in a chain is the first one’s while the second runs', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queueAll('first', 'second');
     await stage.answer(0);
     const ended = (await stage.brain.journal(stage.id)).find(({ type }) => type === 'turn_ended');

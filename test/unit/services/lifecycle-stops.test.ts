@@ -4,7 +4,7 @@ import { textOf, type Message } from '../../../machines/messages.ts';
 import { brokenInvariants } from '../../../machines/invariants.ts';
 import { ServiceError } from '../../../services/errors.ts';
 import { KeyedCall } from '../../../services/keyed-call.ts';
-import { LifecycleStage } from '../../support/lifecycle-stage.ts';
+import { LivingLifecycle } from '../../support/living-lifecycle.ts';
 import { TENANT } from '../../support/living-brain.ts';
 import { calling, saying, ScriptedModel } from '../../support/scripted-model.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
@@ -24,8 +24,8 @@ function isFirst(message: Message | undefined): boolean {
 const STATES = ['idle', 'running', 'interrupted', 'failed', 'closed'] as const;
 
 /** A session on each of its statuses, of which the model answers nothing by itself. */
-async function stageIn(status: (typeof STATES)[number]): Promise<LifecycleStage> {
-  const stage = await LifecycleStage.set();
+async function stageIn(status: (typeof STATES)[number]): Promise<LivingLifecycle> {
+  const stage = await LivingLifecycle.set();
   if (status === 'closed') await stage.close();
   if (status === 'running' || status === 'interrupted' || status === 'failed') {
     await stage.queueAll('runs', 'waits');
@@ -63,7 +63,7 @@ describe('an interrupt', () => {
     const words = new Set<string>();
     for (let moment = 0; moment < MOMENTS; moment += 1) {
       const model = new ScriptedModel(({ request }) => (request.messages.length === 1 && isFirst(request.messages[0]) ? 'waits' : saying('done')));
-      const stage = await LifecycleStage.set({ model });
+      const stage = await LivingLifecycle.set({ model });
       const sent = stage.queue('first');
       await pass(moment);
       await stage.interrupt();
@@ -96,7 +96,7 @@ describe('an interrupt', () => {
 
 describe('a resume', () => {
   it('L-095, L-099, L-100, L-101, L-102, L-107: goes on from the last completed turn; the model sees no more of the stopped one, and history all', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queue('first');
     await stage.answer(0, 'one');
     await stage.queue('second');
@@ -129,7 +129,7 @@ describe('a resume', () => {
 
       expect(before).toBe(status);
       const { last_sequence } = resumed;
-      expect(resumed).toEqual({ ...stopped, status: 'idle', lifecycle_status: 'idle', last_sequence });
+      expect(resumed).toEqual({ ...stopped, explanation: undefined, status: 'idle', lifecycle_status: 'idle', last_sequence });
       expect(last_sequence).toBe(stopped.last_sequence + 1);
     }
   });
@@ -217,7 +217,7 @@ describe('a close', () => {
   });
 
   it('of a turn that does not stop is over when the cleanup bound is', async () => {
-    const stage = await LifecycleStage.set({ model: new ScriptedModel(() => 'deaf') });
+    const stage = await LivingLifecycle.set({ model: new ScriptedModel(() => 'deaf') });
     await stage.queue('hangs');
     const call = await stage.call(0);
     await stage.close();
@@ -280,7 +280,7 @@ describe('a close, a message and a resume at the same moment', () => {
 
 describe('a session of the other surface', () => {
   it('takes the next message after a stopped turn, and says so in the events of its last record', async () => {
-    const stage = await LifecycleStage.set({ session: { surface: 'v1' } });
+    const stage = await LivingLifecycle.set({ session: { surface: 'v1' } });
     await stage.queue('first');
     await stage.call(0);
     await stage.interrupt();

@@ -1,7 +1,7 @@
 /** Messages that wait for their turn: their order, their bound, their keys, and how they leave. */
 import { describe, expect, it } from 'vitest';
 import { brokenInvariants } from '../../../machines/invariants.ts';
-import { briefOf, LifecycleStage } from '../../support/lifecycle-stage.ts';
+import { briefOf, LivingLifecycle } from '../../support/living-lifecycle.ts';
 import { LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { saying, ScriptedModel } from '../../support/scripted-model.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
@@ -10,7 +10,7 @@ const WAITING_MAX = 16;
 const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `message ${index}`);
 
 /** What the model was asked last, by each of its calls. */
-function asked(stage: LifecycleStage): readonly string[] {
+function asked(stage: LivingLifecycle): readonly string[] {
   return stage.brain.model.calls.all.map(({ request }) => {
     const block = request.messages.at(-1)?.content[0];
     return block?.type === 'text' ? block.text : '';
@@ -19,7 +19,7 @@ function asked(stage: LifecycleStage): readonly string[] {
 
 describe('a message', () => {
   it('L-035, L-036: is answered with its event as it is in the journal, and starts its turn where none runs', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const event = await stage.queue('hello', 'k');
 
     expect(event).toMatchObject({ index: 0, type: 'user.message', input_sequence: event.sequence, data: { text: 'hello', key: 'k' } });
@@ -29,7 +29,7 @@ describe('a message', () => {
   });
 
   it('L-043, L-044, L-045, L-051: waits in its order, sixteen beside the one that runs; one more is refused, and its key is free', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queueAll(...texts(1 + WAITING_MAX));
     await expect(stage.queue('one too many', 'k')).rejects.toMatchObject({ code: 'queue_full' });
     expect(await stage.brain.sessions.waiting(TENANT, stage.id)).toHaveLength(WAITING_MAX);
@@ -43,7 +43,7 @@ describe('a message', () => {
   });
 
   it('of a burst of thirty takes a place or is refused, whole, while a turn hangs', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queue('hangs');
     const outcomes = await Promise.allSettled(texts(30).map((text, index) => stage.queue(text, `k${index}`)));
 
@@ -54,7 +54,7 @@ describe('a message', () => {
   });
 
   it('of the other surface is refused as busy while one waits, and while a turn runs', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queueAll('runs', 'waits');
 
     await expect(stage.brain.sessions.send(TENANT, stage.id, 'now')).rejects.toMatchObject({ code: 'session_busy' });
@@ -62,7 +62,7 @@ describe('a message', () => {
   });
 
   it('that comes while a turn is being stopped is refused, not taken and dropped', async () => {
-    const stage = await LifecycleStage.set({ model: new ScriptedModel(() => 'deaf') });
+    const stage = await LivingLifecycle.set({ model: new ScriptedModel(() => 'deaf') });
     await stage.queue('hangs');
     await stage.call(0);
     await stage.interrupt();
@@ -75,7 +75,7 @@ describe('a message', () => {
   });
 
   it('leaves the queue by the record that starts its turn, and by nothing else: a restart fails the others', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const [runs, next, third] = await stage.queueAll('runs', 'waits', 'waits too');
     await stage.answer(0);
     expect((await stage.brain.sessions.waiting(TENANT, stage.id)).map(({ text }) => text)).toEqual(['waits too']);
@@ -94,7 +94,7 @@ describe('a message', () => {
 
 describe('a key', () => {
   it('L-047, L-048, L-049: is answered with the first event for the same text, and with a conflict for another', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const first = await stage.queue('hello', 'k');
     const before = await stage.brain.journal(stage.id);
 
@@ -106,7 +106,7 @@ describe('a key', () => {
   });
 
   it('L-048: sent a hundred times at once is one message, and everybody gets its event', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const events = await Promise.all(texts(100).map(() => stage.queue('once', 'k')));
 
     expect(new Set(events.map((event) => JSON.stringify(event))).size).toBe(1);
@@ -116,7 +116,7 @@ describe('a key', () => {
   });
 
   it('L-047, L-053: holds whatever became of its message and in every state: full, interrupted, failed, draining, closed, after a restart and after a month', async () => {
-    let stage = await LifecycleStage.set();
+    let stage = await LivingLifecycle.set();
     const first = await stage.queue('hello', 'k');
     await stage.queueAll(...texts(WAITING_MAX));
     const isKnown = async (): Promise<void> => {
@@ -146,7 +146,7 @@ describe('a key', () => {
   });
 
   it.each(['closed', 'interrupted', 'draining'] as const)('L-050: is not used up by a message that is refused where the session is %s', async (where) => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     if (where === 'closed') await stage.close();
     if (where === 'interrupted') await stage.queue('x').then(() => stage.interrupt());
     await quiescence();
@@ -157,7 +157,7 @@ describe('a key', () => {
   });
 
   it('is of one session: another one’s is free, and another tenant learns of none', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queue('hello', 'k');
     const other = await stage.brain.createChat({ surface: 'sessions' });
 
@@ -168,7 +168,7 @@ describe('a key', () => {
 
 describe('a waiting message', () => {
   it('is listed in its order, with its text and time, until it leaves', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     expect(await stage.brain.sessions.waiting(TENANT, stage.id)).toEqual([]);
     const [, second, third] = await stage.queueAll('runs', 'second', 'third');
     const recorded_at = stage.brain.clock.now();
@@ -180,7 +180,7 @@ describe('a waiting message', () => {
   });
 
   it('is withdrawn for good: it never runs, its key stays known, and its place is free', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const [runs] = await stage.queueAll('runs');
     const { sequence } = await stage.queue('taken back', 'k');
     const [last] = await stage.queueAll(...texts(WAITING_MAX - 1)).then((all) => all.slice(-1));
@@ -199,7 +199,7 @@ describe('a waiting message', () => {
   it('withdrawn at any moment around its start is either not run or reported as started', async () => {
     const outcomes = new Set<string>();
     for (let moment = 0; moment < 60; moment += 1) {
-      const stage = await LifecycleStage.set();
+      const stage = await LivingLifecycle.set();
       const [, next] = await stage.queueAll('runs', 'next');
       (await stage.call(0)).answer(saying('done'));
       for (let tick = 0; tick < moment * 2; tick += 1) await Promise.resolve();
@@ -216,14 +216,14 @@ describe('a waiting message', () => {
   });
 
   it.each([0, 1, 2, 4, 99])('is not found at %d, where no message is', async (sequence) => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     await stage.queue('runs');
 
     await expect(stage.withdraw(sequence)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('that was failed in conflict is found no more', async () => {
-    const stage = await LifecycleStage.set();
+    const stage = await LivingLifecycle.set();
     const [, next] = await stage.queueAll('runs', 'next');
     await stage.interrupt();
     await quiescence();
