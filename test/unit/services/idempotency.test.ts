@@ -297,3 +297,23 @@ describe('a delete sent again under its key', () => {
     expect(call.isReplayed).toBe(false);
   });
 });
+
+describe('a create under one key on both surfaces', () => {
+  it('is two requests, and each is answered again although its session was deleted', async () => {
+    const brain = await LivingBrain.start();
+    const surfaces = ['v1', 'sessions'] as const;
+    const create = (surface: (typeof surfaces)[number]): ReturnType<LivingBrain['create']> =>
+      brain.sessions.create(TENANT, { surface }, new KeyedCall('create', 'key', 'one body', surface));
+    const [first, second] = [await create('v1'), await create('sessions')];
+    expect(first.session_id).not.toBe(second.session_id);
+    for (const { session_id } of [first, second]) {
+      await brain.sessions.close(TENANT, session_id);
+      await brain.sessions.delete(TENANT, session_id);
+    }
+
+    for (const [index, surface] of surfaces.entries()) {
+      const again = await brain.sessions.repeated(TENANT, null, new KeyedCall('create', 'key', 'one body', surface));
+      expect(again).toEqual({ answer: [first, second][index] });
+    }
+  });
+});
