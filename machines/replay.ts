@@ -24,7 +24,7 @@ import { SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run
  * The version of the charts and projections together: a saved snapshot of another version is rebuilt from the journal.
  * Raise it with every change of what a snapshot holds or of what a record does to it.
  */
-export const STATE_VERSION = 2;
+export const STATE_VERSION = 3;
 
 /** A record that cannot follow what came before it: the journal is damaged, or written by another chart. */
 export class ReplayError extends Error {
@@ -50,6 +50,7 @@ export interface StateSnapshot {
   readonly requests: KeyedRequestsSnapshot;
   readonly message_keys: MessageKeysSnapshot;
   readonly facts: SessionFacts;
+  readonly delete_requested: boolean;
 }
 
 interface Parts {
@@ -60,6 +61,7 @@ interface Parts {
   readonly requests: KeyedRequests;
   readonly messageKeys: MessageKeys;
   readonly facts: SessionFacts | null;
+  readonly isDeleteRequested: boolean;
 }
 
 export class SessionState {
@@ -70,6 +72,7 @@ export class SessionState {
   readonly requests: KeyedRequests;
   readonly messageKeys: MessageKeys;
   #facts: SessionFacts | null;
+  #isDeleteRequested: boolean;
   /** What the chart threw. Without an observer, XState would throw it from a timer. */
   #thrown: { readonly error: unknown } | null = null;
 
@@ -80,6 +83,7 @@ export class SessionState {
     this.requests = parts.requests;
     this.messageKeys = parts.messageKeys;
     this.#facts = parts.facts;
+    this.#isDeleteRequested = parts.isDeleteRequested;
     this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
     this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
     this.#chart.start();
@@ -95,6 +99,7 @@ export class SessionState {
       requests: new KeyedRequests(),
       messageKeys: new MessageKeys(),
       facts: null,
+      isDeleteRequested: false,
     });
   }
 
@@ -110,6 +115,7 @@ export class SessionState {
       requests: KeyedRequests.from(saved.requests),
       messageKeys: MessageKeys.from(saved.message_keys),
       facts: saved.facts,
+      isDeleteRequested: saved.delete_requested,
     });
   }
 
@@ -135,6 +141,11 @@ export class SessionState {
     return this.#facts;
   }
 
+  /** Whether a delete was recorded. Where one is carried out, nothing is left to say so. */
+  get isDeleteRequested(): boolean {
+    return this.#isDeleteRequested;
+  }
+
   /** Evolves the session by one record. Throws `ReplayError`. */
   apply(record: SessionRecord): void {
     if (this.#thrown !== null) throw new ReplayError(record, this.state, 'an earlier record was refused', this.#thrown.error);
@@ -158,6 +169,7 @@ export class SessionState {
       requests: this.requests.snapshot(),
       message_keys: this.messageKeys.snapshot(),
       facts: this.facts,
+      delete_requested: this.#isDeleteRequested,
     };
   }
 
@@ -179,5 +191,6 @@ export class SessionState {
     this.requests.apply(record);
     this.messageKeys.apply(record);
     this.#facts = factsAfter(this.#facts, record);
+    if (record.type === 'session_delete_requested') this.#isDeleteRequested = true;
   }
 }

@@ -27,7 +27,7 @@ import { Sessions } from './sessions.ts';
 import type { TelemetrySink } from './telemetry.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnLimits } from './turn-scope.ts';
-import { UnrecordedRequests } from './unrecorded-requests.ts';
+import { keepCreateAnswer, UnrecordedRequests } from './unrecorded-requests.ts';
 import type { Vault } from './vault.ts';
 import { Turns } from './turns.ts';
 import { TurnSlots } from './turn-slots.ts';
@@ -75,6 +75,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   const sessionCredentials = new SessionCredentials({ ...parts, credentials });
   const turns = new Turns({ ...parts, feed, sessionCredentials, slots: new TurnSlots(parts.runningTurnsMax) });
   let recovered = 0;
+  const claims = new Claims(parts.claims, clock);
   const registry = new SessionRegistry({
     store,
     catalog,
@@ -83,6 +84,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     log,
     rules,
     turns,
+    beforeRemoval: (tenant, journal) => keepCreateAnswer(claims, tenant, journal),
     onRecovered: () => {
       recovered += 1;
     },
@@ -97,7 +99,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     creation: parts,
     sessionCredentials,
     work,
-    unrecorded: new UnrecordedRequests({ claims: new Claims(parts.claims, clock), catalog, registry, log }),
+    unrecorded: new UnrecordedRequests({ claims, catalog, registry, log }),
     clock,
     isDraining: () => isDraining,
   });
@@ -109,8 +111,11 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
       if (isDraining) return;
       if (!catalog.has(sessionId) || catalog.row(sessionId) !== null) continue;
       await registry.recover(sessionId).catch((error: unknown) => {
+        const { code } = serviceError(error);
+        // It never was a session, or its delete was finished.
+        if (code === 'not_found') return;
         refused += 1;
-        log.error('session_refused', { session_id: sessionId, code: serviceError(error).code, error: String(error) });
+        log.error('session_refused', { session_id: sessionId, code, error: String(error) });
       });
     }
     // Sessions that were at work when the last process died: each was recovered by the first look at it, ours or a client's.

@@ -26,6 +26,7 @@ export class SessionRegistry {
 
   /** `sealed`: the session's own copy of its credentials; null where it has none. */
   async create(sessionId: string, command: Command & { readonly kind: 'create' }, sealed: Uint8Array | null): Promise<Receipt> {
+    this.#assertOpen();
     const entry = this.#newEntry(sessionId);
     try {
       const receipt = await entry.create(command, sealed);
@@ -71,8 +72,8 @@ export class SessionRegistry {
   }
 
   /** Records that the session is to be deleted, and takes it away. */
-  delete(sessionId: string, beforeRemoval: (journal: Journal) => Promise<void>): Promise<Receipt> {
-    return this.#withEntry(sessionId, (entry) => entry.delete(beforeRemoval));
+  delete(sessionId: string): Promise<Receipt> {
+    return this.#withEntry(sessionId, (entry) => entry.delete());
   }
 
   /** Resolves when every entry is closed. Whoever asks for a session from now on is refused. */
@@ -85,7 +86,7 @@ export class SessionRegistry {
   async #withEntry<T>(sessionId: string, work: (entry: SessionEntry) => Promise<T>): Promise<T> {
     for (;;) {
       // Opening a session again for whoever lost it to the close would never come to an end.
-      if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
+      this.#assertOpen();
       const entry = this.#entries.get(sessionId) ?? this.#newEntry(sessionId);
       if (entry.closing !== null) {
         await entry.closing;
@@ -98,6 +99,10 @@ export class SessionRegistry {
         if (!(error instanceof ActorStopped)) throw error;
       }
     }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
   }
 
   #newEntry(sessionId: string): SessionEntry {

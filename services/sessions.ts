@@ -229,7 +229,7 @@ export class Sessions implements SessionService {
         // What keeps the session from being opened is said before its key is taken.
         await registry.recover(sessionId);
         await unrecorded.delete(tenant, sessionId, keyed, async () => {
-          accepted(await registry.delete(sessionId, (journal) => unrecorded.beforeRemoval(tenant, journal)));
+          accepted(await registry.delete(sessionId));
         });
       });
     });

@@ -33,7 +33,7 @@ export class UnrecordedRequests {
   /** The first answer of a create (`sessionId` null) or a delete that was made before; null where the key is free. */
   async repeated(tenant: string, sessionId: string | null, call: KeyedCall): Promise<{ readonly answer: SessionView | null } | null> {
     const found = await this.#claims.find(tenant, call, sessionId);
-    return found === null ? null : { answer: await this.#again(call, found) };
+    return found === null ? null : { answer: await this.#again(tenant, call, found) };
   }
 
   async create(
@@ -46,7 +46,7 @@ export class UnrecordedRequests {
     const first = await this.#claims.take(tenant, keyed, null, sessionId);
     if (first !== null) {
       keyed.isReplayed = true;
-      return (await this.#again(keyed, first)) as SessionView;
+      return (await this.#again(tenant, keyed, first)) as SessionView;
     }
     return this.#carryOut(tenant, null, keyed, work, () => !this.#catalog.has(sessionId) && !this.#registry.hasLeftover(sessionId));
   }
@@ -56,15 +56,10 @@ export class UnrecordedRequests {
     const first = await this.#claims.take(tenant, keyed, sessionId, sessionId);
     if (first !== null) {
       keyed.isReplayed = true;
-      await this.#again(keyed, first);
+      await this.#again(tenant, keyed, first);
       return;
     }
     await this.#carryOut(tenant, sessionId, keyed, work, isRefusal);
-  }
-
-  /** Keeps what a create was answered with, before the session that could tell is taken away. */
-  async beforeRemoval(tenant: string, journal: Journal): Promise<void> {
-    await this.#claims.keepAnswer(tenant, journal.sessionId, async () => (await viewAtReady(journal)) as unknown as JsonValue);
   }
 
   async #carryOut<T>(
@@ -100,7 +95,11 @@ export class UnrecordedRequests {
     this.#log.warn('claim_not_written', { error: String(error) });
   }
 
-  async #again(call: KeyedCall, { claim, isUnderWay }: { readonly claim: Claim; readonly isUnderWay: boolean }): Promise<SessionView | null> {
+  async #again(
+    tenant: string,
+    call: KeyedCall,
+    { claim, isUnderWay }: { readonly claim: Claim; readonly isUnderWay: boolean },
+  ): Promise<SessionView | null> {
     refuseOtherBody(call, claim.body);
     if (isUnderWay) throw inProgress();
     const { session_id } = claim;
@@ -109,10 +108,28 @@ export class UnrecordedRequests {
       if (claim.answered_at !== null || !isThere) return null;
       throw ambiguous({ session_id });
     }
-    if (isThere) return this.#registry.read(session_id, (journal) => viewAtReady(journal, this.#registry.isResident(session_id)));
-    if (claim.answer !== undefined) return claim.answer as unknown as SessionView;
+    const view = isThere ? await this.#viewIfThere(session_id) : null;
+    if (view !== null) return view;
+    // Looked up only now: it is kept at the moment at which the session goes.
+    const kept = (await this.#claims.find(tenant, call, null))?.claim.answer;
+    if (kept !== undefined) return kept as unknown as SessionView;
     throw ambiguous({ session_id });
   }
+
+  /** The session as its create was answered; null where it is deleted meanwhile. */
+  async #viewIfThere(sessionId: string): Promise<SessionView | null> {
+    try {
+      return await this.#registry.read(sessionId, (journal) => viewAtReady(journal, this.#registry.isResident(sessionId)));
+    } catch (error) {
+      if (error instanceof StorageError && error.code === 'session_not_found') return null;
+      throw error;
+    }
+  }
+}
+
+/** Keeps what a create was answered with, before the session that could tell is taken away. */
+export async function keepCreateAnswer(claims: Claims, tenant: string, journal: Journal): Promise<void> {
+  await claims.keepAnswer(tenant, journal.sessionId, async () => (await viewAtReady(journal)) as unknown as JsonValue);
 }
 
 /** A refusal is said before anything is changed; any other failure may have come later. */

@@ -35,7 +35,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'stay-held-after-a-failed-delete',
     breaks: [11],
-    changes: [{ file: 'services/session-entry.ts', search: '    try {\n      await work(journal);\n    } finally {\n      await journal?.release();\n    }', replace: '    await work(journal);' }],
+    changes: [{ file: 'services/session-files.ts', search: '    try {\n      await work(journal);\n    } finally {\n      await journal?.release();\n    }', replace: '    await work(journal);' }],
   },
   {
     name: 'cut-before-rewriting',
@@ -91,7 +91,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'leave-out-recovery',
     breaks: [5, 7],
-    changes: [{ file: 'services/session-entry.ts', search: 'const decided = recover(state.snapshot);', replace: 'const decided = recover(state.snapshot).slice(0, 0);' }],
+    changes: [{ file: 'services/session-recovery.ts', search: 'const decided = recover(state.snapshot);', replace: 'const decided = recover(state.snapshot).slice(0, 0);' }],
   },
   {
     name: 'lose-messages-in-a-checkpoint',

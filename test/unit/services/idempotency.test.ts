@@ -70,6 +70,24 @@ describe('a message sent again under its key', () => {
     expect(next.model.calls.all).toHaveLength(1);
   });
 
+  it('gets the answer of a cancelled turn where its cancel was recorded before the kill: that decided how it ends', async () => {
+    const { brain, id } = await waiting();
+    void brain.sessions.send(TENANT, id, 'do it', keyed('send')).catch(() => undefined);
+    await brain.model.calls.at(0);
+    // The process dies with the cancel on the disk, and before the turn's end is.
+    brain.disk.plan = ({ kind, path }) => (kind === 'sync' && path.includes(id) ? { dies: 'after' } : undefined);
+    void brain.sessions.cancel(TENANT, id).catch(() => undefined);
+    await brain.hasDied;
+    brain.disk.plan = () => undefined;
+
+    const next = await brain.restart();
+    const answer = { outcome: 'failed', error: { code: 'cancelled' } };
+    expect(await next.sessions.repeated(TENANT, id, keyed('send'))).toMatchObject({ answer });
+    expect(await next.sessions.send(TENANT, id, 'do it', keyed('send'))).toMatchObject(answer);
+    expect(next.model.calls.all).toHaveLength(1);
+    expect((await next.journal(id)).find(({ type }) => type === 'model_call_failed')).toMatchObject({ data: { outcome: 'unknown' } });
+  });
+
   it('with another body is refused, whatever became of the first', async () => {
     const { brain, id } = await waiting();
     await brain.sessions.submit(TENANT, id, 'do it', keyed('submit'));
