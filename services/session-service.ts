@@ -68,6 +68,8 @@ export interface SessionView {
   readonly config_fields?: readonly string[];
   /** Where a resume goes back to. Null: the session is still being created, or its creation failed. */
   readonly checkpoint: Checkpoint | null;
+  /** Why the session runs, or does not: what it waits for, or what stopped it. Only where one session is asked for. */
+  readonly explanation?: string;
 }
 
 /** A session whose journal is refused, or cannot be read now: what is known of it is that it is there. */

@@ -18,6 +18,7 @@ import type { Catalog, CatalogRow } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
+import { explain } from './explanations.ts';
 import { assertCursor, creationOf, eventPage, lifecyclePage, recordPage, seenWhole, shownThrough } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
@@ -94,7 +95,13 @@ export class Sessions implements SessionService {
   }
 
   async get(tenant: string, sessionId: string): Promise<SessionView> {
-    return answering(async () => this.#view(tenant, sessionId));
+    return answering(async () => {
+      const view = await this.#view(tenant, sessionId);
+      // At rest there is nothing to explain, and a session that is not in memory need not be read for it.
+      if (view.status === 'idle' || view.status === 'ended') return view;
+      const explanation = await explain(this.#parts.registry, sessionId);
+      return explanation === null ? view : { ...view, explanation };
+    });
   }
 
   async list(

@@ -52,6 +52,10 @@ export const sessionSchema = z
     after_stop: z.enum(['idle', 'hold']),
     idle_ttl_ms: z.number().nullable(),
     metadata: z.record(z.string(), z.string()).readonly(),
+    explanation: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'Why the session is running, interrupted, failed or ending: what it waits for, or what stopped it.' }),
   })
   .meta({ id: 'Session' });
 export type SessionAnswer = Readonly<z.infer<typeof sessionSchema>>;
@@ -138,6 +142,7 @@ export function sessionAnswer(session: SessionView): SessionAnswer {
     after_stop: session.after_stop,
     idle_ttl_ms: session.retain,
     metadata: session.metadata,
+    ...(session.explanation === undefined ? {} : { explanation: session.explanation }),
   };
 }
 

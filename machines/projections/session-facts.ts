@@ -23,6 +23,8 @@ export interface SessionFacts {
   readonly recorded_at: number;
   /** Null until the session is created. */
   readonly checkpoint: Checkpoint | null;
+  /** The `turn_failed` or `session_failed` after which no turn has started and nothing was resumed; else null. */
+  readonly stop: Sequence | null;
 }
 
 export function factsAfter(before: SessionFacts | null, record: SessionRecord): SessionFacts | null {
@@ -30,7 +32,7 @@ export function factsAfter(before: SessionFacts | null, record: SessionRecord): 
   if (record.type === 'session_created') {
     const created = record.data;
     const { metadata } = created;
-    return { created, metadata, created_at: recorded_at, updated_at: recorded_at, recorded_at, checkpoint: null };
+    return { created, metadata, created_at: recorded_at, updated_at: recorded_at, recorded_at, checkpoint: null, stop: null };
   }
   if (before === null) return null;
   return {
@@ -39,10 +41,24 @@ export function factsAfter(before: SessionFacts | null, record: SessionRecord): 
     updated_at: publicEventOf(record) === null ? before.updated_at : recorded_at,
     recorded_at,
     checkpoint: checkpointSetBy(record) ?? before.checkpoint,
+    stop: stopAfter(before.stop, record),
   };
 }
 
 function checkpointSetBy({ type, sequence, recorded_at }: SessionRecord): Checkpoint | null {
   if (type === 'session_ready') return { sequence, offset: 0, recorded_at };
   return type === 'turn_ended' ? { sequence, offset: sequence, recorded_at } : null;
+}
+
+function stopAfter(before: Sequence | null, { type, sequence }: SessionRecord): Sequence | null {
+  switch (type) {
+    case 'turn_failed':
+    case 'session_failed':
+      return sequence;
+    case 'turn_started':
+    case 'session_resumed':
+      return null;
+    default:
+      return before;
+  }
 }
