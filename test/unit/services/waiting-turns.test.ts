@@ -105,6 +105,33 @@ describe('a turn that waits for a slot', () => {
     expect(stage.started).toEqual([first.id, third.id]);
   });
 
+  it('L-083, L-085: is interrupted at once, and what waits behind it fails', async () => {
+    const stage = await WaitingStage.set();
+    await stage.turn();
+    const id = await stage.session();
+    for (const text of ['one', 'two']) await stage.brain.sessions.queue(TENANT, id, { text });
+    await quiescence();
+
+    await stage.brain.sessions.interrupt(TENANT, id);
+    await quiescence();
+
+    const types = await stage.brain.types(id);
+    expect(types.slice(types.indexOf('turn_started'))).toEqual(['turn_started', 'message_queued', 'turn_cancel_requested', 'message_failed', 'turn_failed']);
+    expect(stage.started).toHaveLength(1);
+  });
+
+  it('L-111: is closed at once', async () => {
+    const stage = await WaitingStage.set();
+    await stage.turn();
+    const second = await stage.turn();
+
+    await stage.brain.sessions.close(TENANT, second.id);
+
+    expect(await second.answer).toMatchObject({ outcome: 'failed', error: { code: 'closed' }, status: 'ended' });
+    expect(await stage.brain.types(second.id)).not.toContain('activation_started');
+    expect(stage.started).toHaveLength(1);
+  });
+
   it('runs before its session ends, where an end waits for it', async () => {
     const stage = await WaitingStage.set();
     await stage.turn();
