@@ -105,7 +105,7 @@ describe('a turn that waits for a slot', () => {
     expect(stage.started).toEqual([first.id, third.id]);
   });
 
-  it('L-083, L-085: is interrupted at once, and what waits behind it fails', async () => {
+  it('L-083: is interrupted at once, and what waits behind it fails', async () => {
     const stage = await WaitingStage.set();
     await stage.turn();
     const id = await stage.session();
