@@ -12,7 +12,7 @@ const SECS_MAX = 1_000_000_000;
 // The text of a body has to fit into one string of the runtime, twice while it is decoded.
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
 // The commit that closes a stopped turn holds a record for each message that waits, and nothing else goes on while it is
-// put together: no time at all for 1,000, some seconds for 10,000.
+// put together: a moment for 1,000, some seconds for 10,000.
 const QUEUE_MESSAGES_MAX = 1_000;
 
 export interface ListenAddress {
@@ -34,6 +34,8 @@ export interface Options {
   readonly listen: ListenAddress;
   readonly dataDirectory: string;
   readonly apiKey: string | undefined;
+  /** Undefined: `tokens.json` in the data directory. */
+  readonly tokensFile: string | undefined;
   /** Null: the server keeps a key of its own. */
   readonly vaultKey: VaultKey | null;
   readonly providersFile: string | undefined;
@@ -94,6 +96,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     takes: 'printable ASCII without spaces, so that it can be sent as a bearer token',
     meaning: 'The token of the tenant `local`. Unset: the server listens on loopback only and asks for none.',
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+  },
+  tokensFile: {
+    variable: 'BRAIN_TOKENS_FILE',
+    fallback: { value: undefined, shown: 'the file tokens.json in the data directory' },
+    isSecret: false,
+    takes: 'the path of a JSON file',
+    meaning: 'Where further tokens are kept, as hashes. `npm run -s token` changes it, and the server reads it again when it has changed.',
+    parse: parseText,
   },
   vaultKey: {
     variable: 'BRAIN_VAULT_KEY',
@@ -323,4 +333,9 @@ function isBaseUrl(text: string): boolean {
     (url.protocol === 'http:' || url.protocol === 'https:') &&
     [url.username, url.password, url.search, url.hash].every((part) => part === '')
   );
+}
+
+/** Where the tokens are kept, under these options. */
+export function tokensPathOf({ tokensFile, dataDirectory }: Pick<Options, 'tokensFile' | 'dataDirectory'>): string {
+  return tokensFile ?? `${dataDirectory}/tokens.json`;
 }

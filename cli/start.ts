@@ -14,6 +14,8 @@ import { serverModels } from '../services/models/server-models.ts';
 import { secretFreeLog } from '../services/secret-free-log.ts';
 import { Secrets } from '../services/secrets.ts';
 import { systemClock, systemLog, systemRandom } from '../services/system.ts';
+import { TokensFileError } from '../services/token-list.ts';
+import { Tokens } from '../services/tokens.ts';
 import { noTelemetry } from '../services/telemetry.ts';
 import { openTelemetryFile, type TelemetryFile } from '../services/telemetry-file.ts';
 import type { Log } from '../services/ports.ts';
@@ -27,9 +29,10 @@ import { FileClaimStore } from '../storage/file-claim-store.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
 import { StorageError } from '../storage/journal.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
+import { tokensFile } from '../storage/tokens-file.ts';
 import { vaultKeyFile } from '../storage/vault-key-file.ts';
 import { firstSteps, urlOf } from './first-steps.ts';
-import type { Options } from './option-table.ts';
+import { tokensPathOf, type Options } from './option-table.ts';
 import { parseOptions } from './options.ts';
 import { providerClients, readProviders, type Environment } from './providers.ts';
 
@@ -51,7 +54,9 @@ async function start(options: Options, environment: Environment): Promise<void> 
   const connections = providerConnections();
   const models = serverModels({ providers, clients: providerClients(connections.fetch) });
   const tools = await loadTools(options);
-  const store = await FileSessionStore.open({ disk: new NodeDisk(), path: options.dataDirectory, log });
+  const disk = new NodeDisk();
+  const tokens = await openTokens(tokensPathOf(options), disk, log);
+  const store = await FileSessionStore.open({ disk, path: options.dataDirectory, log });
   const telemetry = options.telemetryFile === undefined ? null : await openTelemetry(options.telemetryFile, log);
   const credentials = new TenantCredentialFiles(store.directory);
   const vault = await Vault.open({
@@ -87,6 +92,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
   const app = createHttpApp({
     sessions: brain.sessions,
     credentials: brain.credentials,
+    tokens,
     clock: systemClock,
     log,
     options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax, corsOrigins: options.corsOrigins },
@@ -109,6 +115,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
       void stopInOrder([
         () => brain.drain(options.drainMs),
         () => app.close({ withinMs: CLOSE_MS }),
+        () => tokens.close(),
         () => brain.close(),
         () => connections.close(),
         () => telemetry?.close(),
@@ -141,8 +148,16 @@ function tellStrayErrors(log: Log): void {
 }
 
 /** Reads and callbacks go on while turns run out; then streams end, connections close, and the files are given up. */
-async function stopInOrder(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+async function stopInOrder(steps: readonly (() => Promise<void> | void)[]): Promise<void> {
   for (const step of steps) await step();
+}
+
+async function openTokens(path: string, disk: NodeDisk, log: Log): Promise<Tokens> {
+  try {
+    return await Tokens.open({ file: tokensFile(disk, path), clock: systemClock, log });
+  } catch (error) {
+    throw error instanceof TokensFileError ? new StartError(`${error.message} (${path})`) : error;
+  }
 }
 
 async function openTelemetry(path: string, log: Log): Promise<TelemetryFile> {

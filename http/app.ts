@@ -6,7 +6,9 @@ import Koa, { type Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
-import { createAuthentication } from './auth.ts';
+import type { TokenService } from '../services/tokens.ts';
+import { createAdmission } from './admission.ts';
+import { createAuthentication, type KnownTokens } from './auth.ts';
 import { createBodyReader } from './body.ts';
 import { allowOrigins } from './cors.ts';
 import { answerFailures, answerUnrouted } from './failures.ts';
@@ -25,6 +27,7 @@ import { addTurnRoutes } from './v1/turns.ts';
 export interface HttpDependencies {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
+  readonly tokens: TokenService;
   readonly clock: Clock;
   readonly log: Log;
   readonly options: {
@@ -38,16 +41,17 @@ export interface HttpDependencies {
 }
 
 export function createApp(dependencies: HttpDependencies): Koa {
-  const { sessions, credentials, clock, log, options } = dependencies;
+  const { sessions, credentials, tokens, clock, log, options } = dependencies;
   const app = new Koa({ env: 'production' });
   // What is left to come here is a connection that broke under its answer.
   app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
 
-  const open = new RouteTable();
+  const admit = createAdmission(sessions);
+  const open = new RouteTable(admit);
   addHealthRoutes(open, () => dependencies.isDraining());
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
 
-  const guarded = new RouteTable();
+  const guarded = new RouteTable(admit);
   const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };
   addSessionRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
@@ -61,7 +65,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   app.use(allowOrigins(options.corsOrigins));
   app.use(answerFailures({ clock, log }));
   open.addTo(app);
-  app.use(authenticate(options.apiKey));
+  app.use(authenticate({ apiKey: options.apiKey, tokens, corsOrigins: options.corsOrigins }));
   guarded.addTo(app);
   app.use(answerUnrouted);
   return app;
@@ -73,10 +77,10 @@ const setHeaders: Middleware = async (context, next) => {
   await next();
 };
 
-function authenticate(apiKey: string | undefined): Middleware {
-  const callerOf = createAuthentication(apiKey);
+function authenticate(known: KnownTokens): Middleware {
+  const callerOf = createAuthentication(known);
   return async (context, next) => {
-    context.state['caller'] = callerOf(context);
+    context.state['caller'] = await callerOf(context);
     await next();
   };
 }

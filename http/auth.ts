@@ -1,46 +1,61 @@
 /**
- * Who is calling. With an API key, whoever shows it; without one, whoever reaches the loopback address.
+ * Who is calling. With an API key, whoever shows it or one of the other tokens; without one, whoever reaches the loopback
+ * address, and a token still stands for itself.
  *
  *   U1. Without a key, a web page that some browser on this machine has open must not be taken for its user. A page of
  *       another site reaches this port by a name of its own (DNS rebinding), or blindly from its own origin: so the
- *       `Host` is a loopback name, and so is the `Origin` of whatever changes something.
+ *       `Host` is a loopback name, and so is the `Origin` of whatever changes something, where the operator does not list it.
  *   U2. Tokens are compared in constant time, and no token is in a message, a log line or an answer.
  *   U3. The check comes before anything else of a request is looked at.
+ *   U4. What is written like one of the other tokens and counts no more is refused, with a key or without: whoever had
+ *       little would otherwise have everything once it is revoked.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
+import type { TokenService } from '../services/tokens.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
 import { isLoopbackAuthority } from './loopback.ts';
 import { wantsEventStream } from './negotiation.ts';
 
-const LOCAL: Caller = { tenant: 'local', scope: 'manage' };
+const LOCAL: Caller = { tenant: 'local', scope: 'manage', sessionId: null, ended: null };
 
-/** The caller of a request; throws for those who may not call at all. */
-export function createAuthentication(apiKey: string | undefined): (context: Context) => Caller {
-  if (apiKey === undefined) return authenticateLocal;
-  const expected = digest(apiKey);
-  return (context) => {
+export interface KnownTokens {
+  /** That of the tenant `local`. Undefined: whoever reaches the server is its user. */
+  readonly apiKey: string | undefined;
+  readonly tokens: TokenService;
+  /** The origins whose pages may call. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** The caller of a request; rejects for those who may not call at all. */
+export function createAuthentication({ apiKey, tokens, corsOrigins }: KnownTokens): (context: Context) => Promise<Caller> {
+  const expected = apiKey === undefined ? null : digest(apiKey);
+  return async (context) => {
+    if (expected === null) refuseOtherSites(context, corsOrigins);
     const token = tokenOf(context);
-    if (token !== null && timingSafeEqual(digest(token), expected)) return LOCAL;
-    throw new HttpError(
-      'unauthorized',
-      token === null ? 'this server needs a token: send Authorization: Bearer TOKEN' : 'this token is not valid',
-      { headers: { 'WWW-Authenticate': token === null ? 'Bearer realm="brain"' : 'Bearer realm="brain", error="invalid_token"' } },
-    );
+    if (expected === null && (token === null || !tokens.isToken(token))) return LOCAL;
+    if (token === null) throw unauthorized('this server needs a token: send Authorization: Bearer TOKEN', 'Bearer realm="brain"');
+    if (expected !== null && timingSafeEqual(digest(token), expected)) return LOCAL;
+    const holder = await tokens.holderOf(token);
+    if (holder === null) throw unauthorized('this token is not valid', 'Bearer realm="brain", error="invalid_token"');
+    return holder;
   };
 }
 
-function authenticateLocal(context: Context): Caller {
+function unauthorized(message: string, challenge: string): HttpError {
+  return new HttpError('unauthorized', message, { headers: { 'WWW-Authenticate': challenge } });
+}
+
+function refuseOtherSites(context: Context, corsOrigins: readonly string[]): void {
   const { host, origin } = context.req.headers;
   if (host === undefined || !isLoopbackAuthority(host)) {
     throw new HttpError('forbidden', 'without BRAIN_API_KEY the Host must be a loopback name such as localhost or 127.0.0.1');
   }
   const changesSomething = context.method !== 'GET' && context.method !== 'HEAD';
-  if (changesSomething && origin !== undefined && !isLoopbackOrigin(origin)) {
+  if (changesSomething && origin !== undefined && !isLoopbackOrigin(origin) && !corsOrigins.includes(origin)) {
     throw new HttpError('forbidden', 'without BRAIN_API_KEY a page of another site may not call this server');
   }
-  return LOCAL;
 }
 
 function isLoopbackOrigin(origin: string): boolean {
@@ -59,7 +74,7 @@ function tokenOf(context: Context): string | null {
 
 /** Only there may a token stand in the address: a browser's EventSource can set no header. */
 function isEventStream(context: Context): boolean {
-  return context.method === 'GET' && /^\/v1\/sessions\/[^/]+\/events$/.test(context.path) && wantsEventStream(context);
+  return context.method === 'GET' && /^(?:\/v1)?\/sessions\/[^/]+\/events$/.test(context.path) && wantsEventStream(context);
 }
 
 /** Equal lengths, whatever was sent: the comparison needs them, and must not tell the length of the key. */

@@ -66,6 +66,9 @@ export class FakeSessionService implements SessionService {
     return this.#answer('list', args, { sessions: this.listed, next_cursor: null });
   }
 
+  /** Every session is there, unless a test says otherwise; and no call of a route is counted by this look. */
+  assertThere: SessionService['assertThere'] = () => Promise.resolve();
+
   /** No key was used before, unless a test says so; and no call of a route is counted by its look-up. */
   repeated: SessionService['repeated'] = () => Promise.resolve(null);
 

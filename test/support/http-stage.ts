@@ -5,6 +5,7 @@ import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
 import { FakeCredentialService } from './fake-credential-service.ts';
 import { FakeSessionService } from './fake-session-service.ts';
+import { FakeTokenService } from './fake-token-service.ts';
 
 export interface LogLine {
   readonly level: keyof Log;
@@ -32,6 +33,7 @@ export interface ErrorBody {
 export class HttpStage {
   readonly sessions = new FakeSessionService();
   readonly credentials = new FakeCredentialService();
+  readonly tokens = new FakeTokenService();
   readonly logged: LogLine[] = [];
   readonly #app: HttpApp;
   isDraining = false;
@@ -41,6 +43,7 @@ export class HttpStage {
     this.#app = createHttpApp({
       sessions: this.sessions,
       credentials: this.credentials,
+      tokens: this.tokens,
       clock: options.clock ?? systemClock,
       log: {
         debug: (event, facts = {}) => this.logged.push({ level: 'debug', event, facts }),

@@ -1,11 +1,17 @@
 /** The HTTP layer on a real loopback socket, over the services as the server composes them, on a simulated disk and clock. */
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import { systemClock } from '../../services/system.ts';
+import type { TokenService } from '../../services/tokens.ts';
+import { FakeTokenService } from './fake-token-service.ts';
 import { LivingBrain, type LivingBrainOptions } from './living-brain.ts';
 
-export interface LivingServerOptions extends LivingBrainOptions {
+export interface Doors {
   readonly apiKey?: string;
+  /** Default: there are none. */
+  readonly tokens?: TokenService;
 }
+
+export interface LivingServerOptions extends LivingBrainOptions, Doors {}
 
 export interface Sent {
   readonly body?: unknown;
@@ -23,15 +29,16 @@ export class LivingServer {
     this.port = port;
   }
 
-  static async open({ apiKey, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
-    return LivingServer.over(await LivingBrain.start(options), apiKey);
+  static async open({ apiKey, tokens, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
+    return LivingServer.over(await LivingBrain.start(options), { ...(apiKey === undefined ? {} : { apiKey }), ...(tokens === undefined ? {} : { tokens }) });
   }
 
   /** Another server over services that run already: those of a process that was started again. */
-  static async over(living: LivingBrain, apiKey?: string): Promise<LivingServer> {
+  static async over(living: LivingBrain, { apiKey, tokens = new FakeTokenService() }: Doors = {}): Promise<LivingServer> {
     const app = createHttpApp({
       sessions: living.brain.sessions,
       credentials: living.brain.credentials,
+      tokens,
       // The sockets are real, and so are the bounds on them.
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
