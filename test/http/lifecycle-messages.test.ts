@@ -1,12 +1,12 @@
 /** Messages on `/sessions` over real services: what is accepted, their keys, and the queue in which they wait. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DescribedServer } from '../support/described-server.ts';
-import { LifecycleStage, type LifecycleEvent } from '../support/lifecycle-stage.ts';
+import { DescribedSession, type LifecycleEvent } from '../support/described-session.ts';
 import type { OpenApiDocument } from '../support/openapi-document.ts';
 import { saying } from '../support/scripted-model.ts';
 
 let document: OpenApiDocument;
-let stage: LifecycleStage;
+let stage: DescribedSession;
 
 beforeAll(async () => {
   const described = await DescribedServer.open();
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  stage = await LifecycleStage.open(document);
+  stage = await DescribedSession.open(document);
 });
 
 afterEach(async () => {

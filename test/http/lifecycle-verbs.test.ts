@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DescribedServer, type Answer } from '../support/described-server.ts';
-import { LifecycleStage } from '../support/lifecycle-stage.ts';
+import { DescribedSession } from '../support/described-session.ts';
 import { TENANT } from '../support/living-brain.ts';
 import type { OpenApiDocument } from '../support/openapi-document.ts';
 import { saying } from '../support/scripted-model.ts';
 
 let document: OpenApiDocument;
-let stage: LifecycleStage;
+let stage: DescribedSession;
 
 beforeAll(async () => {
   const described = await DescribedServer.open();
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  stage = await LifecycleStage.open(document);
+  stage = await DescribedSession.open(document);
 });
 
 afterEach(async () => {

@@ -1,111 +1,114 @@
-/** A session of `/sessions` over a described server and a scripted model: it is asked over HTTP, and its answers are told in short. */
-import { expect } from 'vitest';
-import { DescribedServer, type Answer } from './described-server.ts';
-import type { OpenApiDocument } from './openapi-document.ts';
-import { ScriptedModel } from './scripted-model.ts';
+/** A living brain with one session as the lifecycle surface makes it, and what its clients do and read. */
+import type { LifecycleCursor, LifecycleEvent } from '../../machines/projections/lifecycle-events.ts';
+import type { CreateSession, Followed, SessionView } from '../../services/session-service.ts';
+import { LivingBrain, TENANT, type LivingBrainOptions } from './living-brain.ts';
+import { saying, ScriptedModel, type ScriptedModelCall } from './scripted-model.ts';
+import { quiescence } from './simulated-clock.ts';
 
-export interface LifecycleEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly session_id: string;
-  readonly input_id?: string;
-  readonly text?: string;
-  readonly key?: string;
-  readonly status?: string;
-  readonly code?: string;
-}
-
-export interface WaitingMessage {
-  readonly input_id: string;
-  readonly text: string;
-}
+export const START: LifecycleCursor = { sequence: 0, index: null };
 
 export class LifecycleStage {
-  readonly model: ScriptedModel;
-  server: DescribedServer;
-  /** The session that is asked where no other is named. */
-  id = '';
+  readonly brain: LivingBrain;
+  readonly id: string;
 
-  private constructor(model: ScriptedModel, server: DescribedServer) {
-    this.model = model;
-    this.server = server;
+  private constructor(brain: LivingBrain, id: string) {
+    this.brain = brain;
+    this.id = id;
   }
 
-  static async open(document: OpenApiDocument): Promise<LifecycleStage> {
-    const model = new ScriptedModel();
-    const stage = new LifecycleStage(model, await DescribedServer.open({ model, document }));
-    stage.id = await stage.created();
-    return stage;
+  /** Unless it is given another one, its model waits for the test to answer. */
+  static async set(options: LivingBrainOptions & { readonly session?: Partial<CreateSession> } = {}): Promise<LifecycleStage> {
+    const { session, ...rest } = options;
+    const brain = await LivingBrain.start({ model: new ScriptedModel(() => 'waits'), ...rest });
+    const { session_id } = await brain.createChat({ surface: 'sessions', ...session });
+    return new LifecycleStage(brain, session_id);
   }
 
-  async created(body: unknown = { harness: 'chat', config: { model: 'demo/echo' } }): Promise<string> {
-    const answer = await this.server.send('POST', '/sessions', { body });
-    expect(answer.status).toBe(201);
-    return (answer.body as { readonly id: string }).id;
+  /** The process dies and another takes over. */
+  async restart(): Promise<LifecycleStage> {
+    return new LifecycleStage(await this.brain.restart(), this.id);
   }
 
-  post(body: unknown, sessionId = this.id): Promise<Answer> {
-    return this.server.send('POST', `/sessions/${sessionId}/events`, { body });
+  queue(text: string, key?: string): Promise<LifecycleEvent<'user.message'>> {
+    return this.brain.sessions.queue(TENANT, this.id, key === undefined ? { text } : { text, key });
   }
 
-  say(text: string, key?: unknown): Promise<Answer> {
-    return this.post({ type: 'user.message', text, ...(key === undefined ? {} : { key }) });
+  /** Sends several and answers the messages' sequences. */
+  async queueAll(...texts: readonly string[]): Promise<readonly number[]> {
+    const sequences: number[] = [];
+    for (const text of texts) sequences.push((await this.queue(text)).sequence);
+    return sequences;
   }
 
-  async accepted(text: string, key?: string): Promise<LifecycleEvent> {
-    const answer = await this.say(text, key);
-    expect([answer.status, answer.code]).toEqual([202, undefined]);
-    return answer.body as LifecycleEvent;
+  interrupt(): Promise<void> {
+    return this.brain.sessions.interrupt(TENANT, this.id);
   }
 
-  /** Sends a message whose turn waits for the test. */
-  async running(text = 'first'): Promise<LifecycleEvent> {
-    this.model.script = () => 'waits';
-    const call = this.model.calls.all.length;
-    const event = await this.accepted(text);
-    await this.model.calls.at(call);
-    return event;
+  close(): Promise<void> {
+    return this.brain.sessions.close(TENANT, this.id);
   }
 
-  async verb(name: 'resume' | 'close', sessionId = this.id, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.server.send('POST', `/sessions/${sessionId}/${name}`, { headers });
+  resume(): Promise<SessionView> {
+    return this.brain.sessions.resume(TENANT, this.id);
   }
 
-  async interrupt(): Promise<void> {
-    const answer = await this.post({ type: 'user.interrupt' });
-    expect([answer.status, answer.body]).toEqual([202, { status: 'interrupt_requested' }]);
+  withdraw(message: number): Promise<void> {
+    return this.brain.sessions.withdraw(TENANT, this.id, message);
   }
 
-  /** Resolves when no turn runs and nothing more happens. */
-  async atRest(sessionId = this.id): Promise<void> {
-    await this.server.living.atRest(sessionId);
+  get view(): Promise<SessionView> {
+    return this.brain.sessions.get(TENANT, this.id);
   }
 
-  async events(sessionId = this.id): Promise<readonly LifecycleEvent[]> {
-    const { body } = await this.server.send('GET', `/sessions/${sessionId}/events?limit=1000`);
-    return (body as { readonly events: readonly LifecycleEvent[] }).events;
+  /** The model's call of the given number; the turn that makes it is running. */
+  call(index: number): Promise<ScriptedModelCall> {
+    return this.brain.model.calls.at(index);
   }
 
-  /** Each event in short: its type, what it is about, and the message whose turn it is of. */
-  async told(sessionId = this.id): Promise<readonly (readonly unknown[])[]> {
-    return (await this.events(sessionId)).map(({ type, text, status, code, input_id }) => [type, text ?? status ?? code, input_id]);
+  /** Answers the model's call of the given number, and waits for what follows. */
+  async answer(index: number, text = 'done'): Promise<void> {
+    (await this.call(index)).answer(saying(text));
+    await quiescence();
   }
 
-  async status(sessionId = this.id): Promise<unknown> {
-    return ((await this.server.send('GET', `/sessions/${sessionId}`)).body as { readonly status: unknown }).status;
+  async events(after = START): Promise<readonly LifecycleEvent[]> {
+    const { items } = await this.brain.sessions.lifecycleEvents(TENANT, this.id, { after, limit: 100_000 });
+    return items;
   }
 
-  async waiting(): Promise<readonly WaitingMessage[]> {
-    const { body } = await this.server.send('GET', `/sessions/${this.id}/queue`);
-    return (body as { readonly messages: readonly WaitingMessage[] }).messages;
+  /** What each event says in short, with the message that it belongs to. */
+  async told(): Promise<readonly string[]> {
+    return (await this.events()).map(briefOf);
   }
 
-  /** The process dies, and another one starts on the same disk. */
-  async restart(): Promise<void> {
-    this.server = await this.server.restart();
+  async follow(after = START, signal = new AbortController().signal): Promise<LifecycleReader> {
+    return new LifecycleReader(await this.brain.sessions.followLifecycle(TENANT, this.id, after, signal));
+  }
+}
+
+/** As in `running 3`, `error conflict 5`, `closed`. */
+export function briefOf(event: LifecycleEvent): string {
+  const said =
+    event.type === 'session.status' ? event.data.status : event.type === 'session.error' ? `error ${event.data.code}` : event.type;
+  return event.input_sequence === undefined ? said : `${said} ${event.input_sequence}`;
+}
+
+/** Reads what a follower is shown, as fast as it comes. */
+export class LifecycleReader {
+  readonly seen: Followed<LifecycleEvent>[] = [];
+  readonly hadEnded: boolean;
+  readonly ended: Promise<void>;
+
+  constructor({ ended, items }: { readonly ended: boolean; readonly items: AsyncIterable<Followed<LifecycleEvent>> }) {
+    this.hadEnded = ended;
+    this.ended = this.#read(items);
   }
 
-  async close(): Promise<void> {
-    await this.server.close();
+  get recorded(): readonly LifecycleEvent[] {
+    return this.seen.flatMap((one) => (one.kind === 'recorded' ? [one.item] : []));
+  }
+
+  async #read(items: AsyncIterable<Followed<LifecycleEvent>>): Promise<void> {
+    for await (const followed of items) this.seen.push(followed);
   }
 }
