@@ -148,7 +148,7 @@ describe('a turn that waits for a slot', () => {
     expect(await ended).toMatchObject({ status: 'ended' });
   });
 
-  it('S-142: is interrupted by a restart, and nothing says that its loop may have run', async () => {
+  it('S-138, S-139: is interrupted by a restart, and nothing says that its loop may have run', async () => {
     const stage = await WaitingStage.set();
     await stage.turn();
     const id = await stage.session();
@@ -295,7 +295,7 @@ describe('a brain that is drained', () => {
     for (const { answer } of turns) expect(await answer).toMatchObject({ outcome: 'ended' });
   });
 
-  it('S-220: cancels those that wait at its bound, at once, although the slot is held until the cleanup bound', async () => {
+  it('S-222: cancels those that wait at its bound, at once, although the slot is held until the cleanup bound', async () => {
     const stage = await WaitingStage.set();
     const [first, second] = [await stage.turn(), await stage.turn()];
     const drained = stage.brain.brain.drain(5_000);
