@@ -88,11 +88,11 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
   },
   unknown_harness: {
     when: 'A create on `/sessions` names a harness that this server does not have.',
-    advice: 'Name one that it has; `chat` is always there.',
+    advice: 'Name one that it has; `chat` and `pi` are always there.',
   },
   unknown_agentloop: {
     when: 'A create on `/v1/sessions` names an agent loop that this server does not have.',
-    advice: 'Name one that it has; `chat` is always there.',
+    advice: 'Name one that it has; `chat` and `pi` are always there.',
   },
   unknown_provider: {
     when: 'A create on `/v1/sessions` names a model whose provider is unknown or not configured. On `/sessions` it is `invalid_request`.',

@@ -50,7 +50,7 @@ export const createSessionBody = z
           .meta({ description: "Default: `{}`. What it may hold is the loop's to say." })
           .exactOptional(),
       })
-      .meta({ description: 'What answers messages. Default: `chat`.' })
+      .meta({ description: 'What answers messages: `chat` (the default) or `pi`.' })
       .exactOptional(),
     model: z
       .strictObject({
