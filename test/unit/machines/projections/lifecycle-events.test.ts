@@ -4,9 +4,10 @@ import {
   lifecycleEventsOf,
   type LifecycleEvent,
 } from '../../../../machines/projections/lifecycle-events.ts';
+import { LIFECYCLE_STATUS_OF_STATE } from '../../../../machines/projections/status.ts';
 import { NO_SESSION, type SessionContext } from '../../../../machines/session-context.ts';
 import { RECORD_VISIBILITY, type RecordData, type RecordType, type SessionRecord } from '../../../../machines/records.ts';
-import { messageOf, startTurn, Story, storyAtWork } from '../../../support/session-story.ts';
+import { CREATED, messageOf, startTurn, Story, storyAtWork } from '../../../support/session-story.ts';
 import { VARIANTS } from '../../../table/record-variants.ts';
 
 function recordOf<T extends RecordType>(type: T, data: RecordData[T], state = 'running.working'): SessionRecord {
@@ -137,6 +138,19 @@ describe('the lifecycle events of a session at rest', () => {
       ['session.error', { code: 'environment_failed', message: 'no' }, null],
       status('closed', null),
     ]);
+  });
+});
+
+describe('a creation', () => {
+  it('L-011, L-094: is not there while it is under way, and reads closed once it failed, as its events tell', () => {
+    const story = new Story();
+    story.record('session_created', CREATED);
+    expect([LIFECYCLE_STATUS_OF_STATE.creating, told(story)]).toEqual([null, []]);
+    story.recover();
+
+    expect(story.state.state).toBe('unusable');
+    expect(told(story)).toEqual([['session.error', expect.objectContaining({ code: 'interrupted_by_restart' }), null], status('closed', null)]);
+    expect(LIFECYCLE_STATUS_OF_STATE.unusable).toBe('closed');
   });
 });
 
