@@ -21,6 +21,7 @@ export interface CheckpointPosition {
 
 export interface TurnFacts {
   readonly message_sequence: Sequence;
+  readonly started_sequence: Sequence;
   /** The loop's run: its `activation_started`, kept when it is over; null while the turn waits for its loop. */
   readonly activation: Sequence | null;
   /** Who stopped the turn; null while nobody did. */
@@ -103,7 +104,7 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
 
     case 'turn_started': {
       const { message_sequence } = record.data;
-      const turn = { message_sequence, activation: null, cancel: null };
+      const turn = { message_sequence, started_sequence: record.sequence, activation: null, cancel: null };
       return { ...context, queue: context.queue.slice(1), turn };
     }
     case 'turn_cancel_requested':

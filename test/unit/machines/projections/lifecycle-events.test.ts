@@ -212,7 +212,7 @@ const CONTEXT: SessionContext = {
   ...NO_SESSION,
   last_sequence: 8,
   queue: [5],
-  turn: { message_sequence: 3, activation: 6, cancel: null },
+  turn: { message_sequence: 3, started_sequence: 4, activation: 6, cancel: null },
 };
 
 describe('a record of any kind', () => {
