@@ -23,11 +23,11 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Name it with a dot and a prefix of your own, such as `shop.order_placed`.',
   },
   unauthorized: {
-    when: 'No token was sent, or not a valid one.',
+    when: 'No token was sent, or one that is not valid, was revoked or has expired.',
     advice: 'Send `Authorization: Bearer TOKEN`.',
   },
   forbidden: {
-    when: 'The token may not do this, or a create on `/sessions` names a tool that the tenant may not use or that does not exist. On a server without `BRAIN_API_KEY`: the `Host`, or the `Origin` of a change, is not this machine.',
+    when: 'The token may not do this: its scope is too narrow, or it is of one session and this is about none. Or a create on `/sessions` names a tool that the tenant may not use or that does not exist. On a server without `BRAIN_API_KEY`: the `Host`, or the `Origin` of a change, is not this machine.',
     advice: 'Use a token of a wider scope; name a tool that is offered; call the server as `localhost` or `127.0.0.1`.',
   },
   not_found: {

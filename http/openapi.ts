@@ -30,7 +30,7 @@ Every answer that is no success is an Error. Beside what each route lists, a pat
 
 There are two surfaces, \`/v1\` and \`/sessions\`, over the same sessions: what is created on one is read and driven on the other.
 
-Scopes: \`manage\` includes \`send\`, \`send\` includes \`read\`. A server that was started without an API key serves this machine only, and takes whoever reaches it for its user.`;
+Scopes: \`manage\` includes \`send\`, \`send\` includes \`read\`. A token may be of one session: every other is \`not_found\` to it, lists hold that one alone, and what is about no session is \`forbidden\`. Another tenant's session is answered like one that does not exist. The end of a token ends its event streams. A server that was started without an API key serves this machine only, and takes whoever reaches it for its user.`;
 
 export function openApiDocument(contracts: readonly RouteContract[]): Part {
   const schemas = new SchemaCollection();

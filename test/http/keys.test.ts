@@ -199,7 +199,7 @@ describe('a hundred sends with one key', () => {
     const call = await model.calls.at(0);
     let answered = 0;
     for (const send of sends) void send.then(() => (answered += 1));
-    await expect.poll(() => answered).toBe(99);
+    await expect.poll(() => answered, { timeout: 30_000 }).toBe(99);
     expect((await say('hello', 'k')).code).toBe('idempotency_in_progress');
 
     call.answer(saying('done'));
