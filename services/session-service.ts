@@ -97,6 +97,13 @@ export interface TurnReceipt {
   readonly sequence: Sequence;
 }
 
+/** A message as the lifecycle surface sends it. */
+export interface QueuedMessage {
+  readonly text: string;
+  /** Names the message for the session's life. */
+  readonly key?: string;
+}
+
 /** A message that waits for its turn. */
 export interface WaitingMessage {
   readonly message_sequence: Sequence;
@@ -181,7 +188,7 @@ export interface SessionService {
    * many wait as may. A `key` that the session knows changes nothing, whatever its state: the same text is answered with
    * the first message again, another one with `conflict`.
    */
-  queue(tenant: string, sessionId: string, message: { readonly text: string; readonly key?: string }): Promise<LifecycleEvent<'user.message'>>;
+  queue(tenant: string, sessionId: string, message: QueuedMessage): Promise<LifecycleEvent<'user.message'>>;
   /** The messages that wait, first come first. */
   waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]>;
   /** Takes a message off the queue. Rejects with `already_started`, or `not_found` where no such message waits. */

@@ -22,7 +22,7 @@ import { explain } from './explanations.ts';
 import { assertCursor, creationOf, eventPage, lifecyclePage, recordPage, seenWhole, shownThrough } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
-import { messageAgain, notWaiting, userMessageOf, waitingMessage } from './queued-messages.ts';
+import { messageKnown, queueMessage, waitingMessages, withdrawMessage } from './queued-messages.ts';
 import { answerAgain } from './repeats.ts';
 import type { UnrecordedRequests } from './unrecorded-requests.ts';
 import { lifecycleStatusOf, statusOf, viewOf } from './session-views.ts';
@@ -39,6 +39,7 @@ import type {
   MetadataChanges,
   Page,
   PageQuery,
+  QueuedMessage,
   SessionService,
   SessionView,
   TurnAnswer,
@@ -156,34 +157,25 @@ export class Sessions implements SessionService {
   async queue(
     tenant: string,
     sessionId: string,
-    { text, key }: { readonly text: string; readonly key?: string },
+    message: QueuedMessage,
   ): Promise<LifecycleEvent<'user.message'>> {
     return answering(async () => {
       const { registry, work } = this.#parts;
       return work.run(async () => {
         await this.#rowOf(tenant, sessionId);
-        const again = (message: Sequence): Promise<LifecycleEvent<'user.message'>> =>
-          registry.read(sessionId, (journal) => messageAgain(journal, message, text));
-        if (this.#parts.isDraining()) {
-          // What is known asks for no new work.
-          const known = key === undefined ? null : await registry.readState(sessionId, (state) => state.messageKeys.find(key));
-          if (known !== null) return again(known);
-        }
+        // What is known asks for no new work.
+        const known = this.#parts.isDraining() ? await messageKnown(registry, sessionId, message) : null;
+        if (known !== null) return known;
         this.#admit();
-        const named = key === undefined ? {} : { key };
-        const receipt = await registry.command(sessionId, { kind: 'send', input: text, mode: 'queue', ...named });
-        if (receipt.kind === 'known_message') return again(receipt.sequence);
-        return userMessageOf(queuedIn(accepted(receipt)));
+        return queueMessage(registry, sessionId, message);
       });
     });
   }
 
   async waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]> {
     return answering(async () => {
-      const { registry } = this.#parts;
       await this.#rowOf(tenant, sessionId);
-      const queue = await registry.readState(sessionId, (state) => state.context.queue);
-      return registry.read(sessionId, (journal) => Promise.all(queue.map((message) => waitingMessage(journal, message))));
+      return waitingMessages(this.#parts.registry, sessionId);
     });
   }
 
@@ -192,11 +184,7 @@ export class Sessions implements SessionService {
       const { registry, work } = this.#parts;
       await work.run(async () => {
         await this.#rowOf(tenant, sessionId);
-        const receipt = await registry.command(sessionId, { kind: 'withdraw', waiting: messageSequence });
-        if (receipt.kind === 'refused' && receipt.code === 'not_waiting') {
-          throw await registry.read(sessionId, (journal) => notWaiting(journal, messageSequence));
-        }
-        accepted(receipt);
+        await withdrawMessage(registry, sessionId, messageSequence);
       });
     });
   }
@@ -306,12 +294,16 @@ export class Sessions implements SessionService {
     return row;
   }
 
-  /** Whose session it is stands in its journal: one that is refused is the operator's to hear of, and nobody else's. */
+  /**
+   * One that is refused is for its tenant to hear of, as far as its journal's beginning still says who that is; otherwise
+   * for the operator. To everybody else it is none.
+   */
   async #recover(tenant: string, sessionId: string): Promise<void> {
     try {
       await this.#parts.registry.recover(sessionId);
     } catch (error) {
-      throw tenant === OPERATOR_TENANT || this.#parts.catalog.ownerOf(sessionId) === tenant ? error : notFound();
+      const owner = (await this.#parts.registry.ownerOf(sessionId)) ?? OPERATOR_TENANT;
+      throw owner === tenant ? error : notFound();
     }
   }
 
@@ -425,12 +417,6 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw serviceError(error);
   }
-}
-
-function queuedIn(records: readonly SessionRecord[]): SessionRecord<'message_queued'> {
-  const queued = records.find(({ type }) => type === 'message_queued');
-  if (queued?.type !== 'message_queued') throw new Error('an accepted message is recorded');
-  return queued;
 }
 
 /** A position between records. */
