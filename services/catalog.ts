@@ -78,6 +78,11 @@ export class Catalog {
     return this.#rows.get(sessionId)?.tenant ?? this.#owners.get(sessionId) ?? null;
   }
 
+  /** The session cannot be looked at, and is known to be this tenant's all the same. */
+  own(sessionId: string, tenant: string): void {
+    if (this.has(sessionId) && !this.#rows.has(sessionId)) this.#owners.set(sessionId, tenant);
+  }
+
   remove(sessionId: string): void {
     this.#rows.delete(sessionId);
     this.#owners.delete(sessionId);

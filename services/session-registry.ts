@@ -8,6 +8,7 @@ import type { SessionState } from '../machines/replay.ts';
 import type { Journal } from '../storage/journal.ts';
 import { ServiceError } from './errors.ts';
 import { ActorStopped, type Receipt } from './session-actor.ts';
+import { decodeRecords } from './record-codec.ts';
 import { SessionEntry, type EntryServices } from './session-entry.ts';
 
 export class SessionRegistry {
@@ -69,6 +70,20 @@ export class SessionRegistry {
   /** Looks at a session for the first time, so that it is recovered and its row in the catalog. */
   recover(sessionId: string): Promise<void> {
     return this.#withEntry(sessionId, (entry) => entry.read(() => Promise.resolve()));
+  }
+
+  /** Whose session it is that cannot be opened, where its beginning still tells; null where nothing does. */
+  async ownerOf(sessionId: string): Promise<string | null> {
+    const { catalog, store } = this.#services;
+    const known = catalog.ownerOf(sessionId);
+    if (known !== null) return known;
+    const first = await store.firstPayload(sessionId).then(
+      (payload) => (payload === null ? undefined : decodeRecords(payload)[0]),
+      () => undefined,
+    );
+    if (first?.type !== 'session_created') return null;
+    catalog.own(sessionId, first.data.tenant);
+    return first.data.tenant;
   }
 
   /** Records that the session is to be deleted, and takes it away. */

@@ -17,6 +17,7 @@ import { journalCorrupt } from './frame-cursor.ts';
 import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
 import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from './journal-repair.ts';
 import { StorageError, type Journal, type SessionStore } from './journal.ts';
+import { judgedSegments } from './judged-segments.ts';
 import { SegmentIndex } from './segment.ts';
 import { assertSessionId, isSessionId } from './session-id.ts';
 
@@ -85,6 +86,19 @@ export class FileSessionStore implements SessionStore {
       await this.#discardUnborn(sessionId);
       throw new StorageError('session_not_found', `there is no session ${sessionId}`);
     });
+  }
+
+  async firstPayload(sessionId: string): Promise<Uint8Array | null> {
+    this.#assertOpen();
+    assertSessionId(sessionId);
+    const journal = this.directory.at(`sessions/${sessionId}/journal`);
+    try {
+      const { value } = await judgedSegments(this.directory.disk, journal, sessionId).next();
+      return value?.frames[0]?.payload ?? null;
+    } catch (error) {
+      if (isErrorCode(error, 'ENOENT')) return null;
+      throw storageFailure(error, `session ${sessionId} cannot be read now`, `sessions/${sessionId}`);
+    }
   }
 
   async remove(sessionId: string): Promise<void> {

@@ -84,6 +84,12 @@ export interface SessionStore {
    */
   open(sessionId: string): Promise<Journal>;
 
+  /**
+   * The payload of a session's first frame, as it lies there, where that reads back whole; null where it does not. It tells
+   * whose a session is that cannot be opened. Nothing is claimed, cut or flushed for it.
+   */
+  firstPayload(sessionId: string): Promise<Uint8Array | null>;
+
   /** Takes a session away, whole, in one durable step. Its journal must not be held. */
   remove(sessionId: string): Promise<void>;
 

@@ -39,6 +39,12 @@ export class MemorySessionStore implements SessionStore {
     return this.#hold(sessionId, session);
   }
 
+  async firstPayload(sessionId: string): Promise<Uint8Array | null> {
+    assertSessionId(sessionId);
+    const first = this.#sessions.get(sessionId)?.frames[0];
+    return first === undefined ? null : Uint8Array.from(first.payload);
+  }
+
   async remove(sessionId: string): Promise<void> {
     assertSessionId(sessionId);
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);

@@ -210,6 +210,15 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
       expect(await store.highestId()).toBe(higher);
     });
 
+    it('tells the first frame of a session, open or not, and none of one that is not there', async () => {
+      const journal = await sessionOf([frameOf(1, 2, 'first'), frameOf(3, 1, 'second')]);
+      expect(textOf((await store.firstPayload(ID)) ?? Buffer.alloc(0))).toBe('first');
+      await journal.release();
+      expect(textOf((await store.firstPayload(ID)) ?? Buffer.alloc(0))).toBe('first');
+      await store.remove(ID);
+      expect([await store.firstPayload(ID), await store.firstPayload(OTHER_ID)]).toEqual([null, null]);
+    });
+
     it('removes a session whole, and may be asked to do so twice', async () => {
       await (await sessionOf([frameOf(1, 1, 'a')])).release();
       await store.writeCheckpoint(ID, Buffer.from('checkpoint'));
@@ -276,6 +285,7 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
         expect(await codeOf(store.create(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.open(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.remove(id))).toBe('ERR_ASSERTION');
+        expect(await codeOf(store.firstPayload(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.readCheckpoint(id))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.writeCheckpoint(id, Buffer.from('x')))).toBe('ERR_ASSERTION');
         expect(await codeOf(store.readSealed(id))).toBe('ERR_ASSERTION');

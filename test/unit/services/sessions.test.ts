@@ -104,6 +104,24 @@ describe('list', () => {
     await expect(next.sessions.get('acme', bad.session_id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  // Its own tenant was told that there is no such session, and the operator of damage that was none of its business.
+  it('shows a damaged session to its tenant as damaged, and to nobody else, while its beginning tells whose it is', async () => {
+    const stage = await LivingBrain.start();
+    const { session_id: id } = await stage.sessions.create('acme', { surface: 'v1', agentloop: { name: 'chat' } });
+    await stage.sessions.send('acme', id, 'hello');
+    await stage.brain.close();
+    const file = stage.disk.files(`/data/sessions/${id}/journal`)[0] ?? '';
+    stage.disk.damage(file, (bytes) => bytes.map((byte, index) => (index === bytes.length - 300 ? byte ^ 1 : byte)));
+    const next = await stage.restart();
+
+    await expect(next.sessions.get('acme', id)).rejects.toMatchObject({ code: 'journal_corrupt' });
+    expect((await next.sessions.list('acme', { after: '', limit: 10 })).sessions).toMatchObject([{ session_id: id, damaged: true }]);
+    for (const other of [TENANT, 'beta']) {
+      await expect(next.sessions.get(other, id)).rejects.toMatchObject({ code: 'not_found' });
+      expect((await next.sessions.list(other, { after: '', limit: 10 })).sessions).toEqual([]);
+    }
+  });
+
   it('lists the others while one cannot be read, since its disk fails', async () => {
     const stage = await LivingBrain.start();
     const bad = await stage.createChat();
