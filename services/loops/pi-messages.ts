@@ -19,7 +19,7 @@ import {
 import type { FinishReason } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
 import type { LoopModelAnswer } from './agent-loop.ts';
-import { isEmpty, type ModelAnswer } from './model-answer.ts';
+import { isEmpty } from './model-answer.ts';
 
 /** What rides along: the message that this one stands for, or null where it adds nothing to what stands before it. */
 interface Carrier {
@@ -66,7 +66,7 @@ export function fromPi(messages: readonly PiMessage[]): readonly Message[] {
 export function answerToPi(answer: LoopModelAnswer): AssistantMessage {
   switch (answer.outcome) {
     case 'ended':
-      return carrying(assistantMessage(answer.message, stopReasonOf(answer)), isEmpty(answer.message) ? null : answer.message);
+      return carrying(assistantMessage(answer.message, STOP_REASONS[answer.finish_reason]), isEmpty(answer.message) ? null : answer.message);
     case 'failed':
     case 'unknown':
       return { role: 'assistant', content: [], stopReason: 'error', errorMessage: answer.message };
@@ -76,14 +76,9 @@ export function answerToPi(answer: LoopModelAnswer): AssistantMessage {
   }
 }
 
-/** How a call ended, as pi takes it from a tool. */
+/** How a call ended, as pi takes it from a tool. That it was an error is in `details`, and read back from there. */
 export function resultToPi(block: ToolResultBlock) {
   return { content: textsOf(block.content), details: block };
-}
-
-/** Whether pi is to count the result of a tool as an error. */
-export function isErrorIn(details: unknown): boolean {
-  return !isResultBlock(details) || details.is_error;
 }
 
 /** The place in its answer of the call that pi names so. */
@@ -114,10 +109,6 @@ const STOP_REASONS: Readonly<Record<FinishReason, AssistantMessage['stopReason']
   length: 'length',
   content_filter: 'length',
 };
-
-function stopReasonOf({ finish_reason }: ModelAnswer): AssistantMessage['stopReason'] {
-  return STOP_REASONS[finish_reason];
-}
 
 function assistantMessage(message: Message, stopReason: AssistantMessage['stopReason']): AssistantMessage {
   let place = -1;

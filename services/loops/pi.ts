@@ -14,7 +14,7 @@ import { answeredTranscript } from './answered-transcript.ts';
 import { endsOfCalls } from './asked-calls.ts';
 import { isCutOff, requestWith, resultWithoutAnswer } from './model-answer.ts';
 import type { LoadRunAgentLoop, RunAgentLoop } from './pi-library.ts';
-import { answerToPi, fromPi, isErrorIn, placeOfCall, resultToPi, toPi } from './pi-messages.ts';
+import { answerToPi, fromPi, placeOfCall, resultToPi, toPi } from './pi-messages.ts';
 
 export function piLoop(load: LoadRunAgentLoop): AgentLoop {
   return { name: 'pi', turn: async (input, host) => new PiTurn(input, host).run(await load()) };
@@ -51,7 +51,6 @@ class PiTurn {
       {
         model: MODEL,
         convertToLlm: (messages) => messages,
-        afterToolCall: async ({ result }) => ({ isError: isErrorIn(result.details) }),
         shouldStopAfterTurn: () => this.#answer?.outcome === 'ended' && isCutOff(this.#answer),
       },
       (event) => this.#heard(event),
