@@ -2,9 +2,10 @@
  * Journals that the built server wrote, damaged in every way that `docs/journal-format.md` decides: opened by the real
  * store, in this process. Where frames lie is read here, from that document, and not by the code under test.
  */
-import { cp, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../storage/journal.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
@@ -62,13 +63,17 @@ function onlySegment({ segments }: Session): { readonly name: string; readonly b
   const [entry] = segments;
   if (entry === undefined || segments.size !== 1) throw new Error(`${segments.size} segments`);
   const [name, bytes] = entry;
+  return { name, bytes, bounds: boundsOf(bytes) };
+}
+
+function boundsOf(bytes: Uint8Array): readonly number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const bounds = [SEGMENT_HEADER];
   for (let at = SEGMENT_HEADER; at < bytes.length; bounds.push(at)) at += FRAME_HEADER + view.getUint32(at + 4);
-  return { name, bytes, bounds };
+  return bounds;
 }
 
-function payloadsOf({ bytes, bounds }: ReturnType<typeof onlySegment>, count = bounds.length - 1): readonly string[] {
+function payloadsOf({ bytes, bounds }: { readonly bytes: Uint8Array; readonly bounds: readonly number[] }, count = bounds.length - 1): readonly string[] {
   return bounds.slice(0, count).map((start, index) => Buffer.from(bytes.subarray(start + FRAME_HEADER, bounds[index + 1])).toString('utf8'));
 }
 
@@ -196,6 +201,8 @@ describe('a journal of several segments that the server wrote', () => {
     await rename(path.join(journal, 'between'), path.join(journal, other));
   };
 
+  const cutOff = async (file: string, bytes: number): Promise<void> => truncate(file, (await stat(file)).size - bytes);
+
   it('has several, and is read whole', async () => {
     expect(large.segments.size).toBeGreaterThan(2);
     const verdict = await verdictAfter(() => Promise.resolve());
@@ -209,8 +216,26 @@ describe('a journal of several segments that the server wrote', () => {
         expect(await verdictAfter(damage), `${what} ${index}`).toMatchObject({ code: 'journal_corrupt', file: expect.stringContaining(large.id) });
       };
       await isRefused('missing', async (journal, names) => rm(path.join(journal, names[index] ?? '')));
+      for (const bytes of [1, 500, 2_000_000]) {
+        await isRefused(`cut by ${bytes}`, async (journal, names) => cutOff(path.join(journal, names[index] ?? ''), bytes));
+      }
       await isRefused('swapped', async (journal, names) => swapFiles(journal, names[index] ?? '', names[index + 1] ?? ''));
       await isRefused('repeated', async (journal, names) => cp(path.join(journal, names[index] ?? ''), path.join(journal, names[index + 1] ?? '')));
+    }
+  });
+
+  it('S-173, S-174: cut at any length of its last segment, is what was whole before the cut', async () => {
+    const [name, bytes] = [...large.segments].at(-1) ?? ['', new Uint8Array(0)];
+    const bounds = boundsOf(bytes);
+    const before = [...large.segments.values()].slice(0, -1).flatMap((segment) => payloadsOf({ bytes: segment, bounds: boundsOf(segment) }));
+    const lengths = new Set([0, 1, SEGMENT_HEADER - 1, ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1, bound + FRAME_HEADER]), bytes.length - 2_000_000]);
+    for (const length of [...lengths].filter((one) => one <= bytes.length)) {
+      const whole = bounds.filter((bound) => bound > SEGMENT_HEADER && bound <= length).length;
+
+      const verdict = await verdictAfter(async (journal) => truncate(path.join(journal, name), length));
+
+      expect('payloads' in verdict && verdict.payloads.length, `${length} bytes`).toBe(before.length + whole);
+      expect('payloads' in verdict && isDeepStrictEqual(verdict.payloads, [...before, ...payloadsOf({ bytes, bounds }, whole)]), `${length} bytes`).toBe(true);
     }
   });
 

@@ -85,7 +85,9 @@ describe.skipIf(!maySetLimits)('a server that may open no more files', () => {
       }, `${id} to go on`);
       expect(sent.body).toMatchObject({ session_id: id });
     }
+    const created = answers.flatMap(({ answer }) => (answer?.status === 201 ? [(answer.body as { readonly session_id: string }).session_id] : []));
     const expectAllThere = async (): Promise<void> => {
+      for (const id of created) expect(await stage.api.session(id)).toMatchObject({ status: 'idle' });
       for (const [index, id] of ids.entries()) {
         const records = await stage.api.journal(id);
         expect(records.slice(0, known[index]?.length)).toEqual(known[index]);

@@ -52,5 +52,8 @@ describe.skipIf(!mayMount)('sessions on a file system that becomes read-only', (
     const after = await server.api.journal(id);
     expect(after.slice(0, before.length)).toEqual(before);
     expect(after.filter(({ type }) => type === 'turn_started')).toHaveLength(2);
+    expect((await server.api.sessions()).sessions).toHaveLength(1);
+    await server.killAndStart();
+    expect(await server.api.journal(id)).toEqual(after);
   });
 });
