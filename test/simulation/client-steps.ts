@@ -1,7 +1,7 @@
 /** Steps of the clients: what they ask for, and whom they follow. */
 import type { Detail } from './choices.ts';
 import type { FeedName } from './followers.ts';
-import { READS, type Asked, type Request } from './request.ts';
+import { READS, TENANTS, type Asked, type Request } from './request.ts';
 import { PROGRAMS } from './test-loop.ts';
 import type { World } from './world.ts';
 
@@ -68,15 +68,23 @@ export function repeatRequest(world: World, detail: Detail): boolean {
   return true;
 }
 
-function ask(world: World, asked: Pick<Request, 'route' | 'sessionId' | 'key'>, detail: Detail): boolean {
+/** Mostly the session's own tenant asks; a stranger has no key of anybody's. */
+function ask(world: World, { route, sessionId, key }: Pick<Request, 'route' | 'sessionId' | 'key'>, detail: Detail): boolean {
   const brain = world.brain;
   if (brain === null) return false;
-  const label = asked.sessionId === null ? '' : world.labelOf(asked.sessionId);
-  const whole: Asked = { ...asked, label, body: bodyOf(world, asked, detail) };
-  if (whole.key !== null) world.keyed.push(whole);
-  const request = world.clients.ask(brain, world.process.number, whole);
-  world.say(`client: #${request.number} ${whole.route} ${label}${whole.body === '' ? '' : ` "${whole.body}"`}${whole.key === null ? '' : ` with key ${whole.key}`}`);
+  const label = sessionId === null ? '' : world.labelOf(sessionId);
+  const body = bodyOf(world, { route, sessionId, key }, detail);
+  const owner = sessionId === null ? detail.of(TENANTS) : world.tenantOf(sessionId);
+  const isStranger = sessionId !== null && detail.below(24) === 23;
+  const asked: Asked = { route, tenant: isStranger ? strangerTo(owner) : owner, sessionId, label, body, key: isStranger ? null : key };
+  if (asked.key !== null) world.keyed.push(asked);
+  const request = world.clients.ask(brain, world.process.number, asked);
+  world.say(`${isStranger ? 'stranger' : 'client'}: #${request.number} ${route} ${label}${body === '' ? '' : ` "${body}"`}${asked.key === null ? '' : ` with key ${asked.key}`}`);
   return true;
+}
+
+function strangerTo(owner: string): string {
+  return TENANTS.find((tenant) => tenant !== owner) ?? owner;
 }
 
 export function followSomething(world: World, detail: Detail): boolean {
@@ -93,7 +101,7 @@ export function followSomething(world: World, detail: Detail): boolean {
     const feed = detail.of<FeedName>(['events', 'lifecycle']);
     const label = world.labelOf(sessionId);
     world.say(`client: follows the ${feed === 'events' ? '' : 'lifecycle '}events of ${label}${isSlow ? ', slowly' : ''}`);
-    world.clients.follow(brain, { sessionId, label, isSlow, feed });
+    world.clients.follow(brain, { tenant: world.tenantOf(sessionId), sessionId, label, isSlow, feed });
     return true;
   }
   if (follower.status === 'away') {
@@ -118,10 +126,11 @@ export function createSession(world: World, detail: Detail): boolean {
   const seed = detail.below(4) === 3 ? ' seeded' : '';
   const key = detail.of(world.habit.keys);
   const label = `s${world.sessionCount}`;
-  const asked: Asked = { route: 'create', sessionId: null, label, body: `${loop} ${afterStop} ${ttl}${seed}`, key: key === null ? null : `${key}-${label}` };
+  const tenant = detail.of(TENANTS);
+  const asked: Asked = { route: 'create', tenant, sessionId: null, label, body: `${loop} ${afterStop} ${ttl}${seed}`, key: key === null ? null : `${key}-${label}` };
   if (asked.key !== null) world.keyed.push(asked);
   const request = world.clients.ask(brain, world.process.number, asked);
-  world.say(`client: #${request.number} create ${label} "${asked.body}"${asked.key === null ? '' : ` with key ${asked.key}`}`);
+  world.say(`client: #${request.number} create ${label} "${asked.body}"${tenant === TENANTS[0] ? '' : ` of ${tenant}`}${asked.key === null ? '' : ` with key ${asked.key}`}`);
   return true;
 }
 

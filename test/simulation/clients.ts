@@ -7,7 +7,6 @@ import type { Auditor } from './auditor/auditor.ts';
 import { codeOf } from './error-codes.ts';
 import { Follower, type FeedName } from './followers.ts';
 import { READS, type Asked, type ReadRoute, type Request } from './request.ts';
-import { TENANT } from './server-process.ts';
 
 const LIFECYCLE_PAGE = 2;
 
@@ -24,7 +23,7 @@ export class Clients {
 
   ask(brain: Brain, process: number, asked: Asked): Request {
     this.#count += 1;
-    const use = `${asked.route} ${asked.sessionId ?? ''} ${asked.key ?? ''}`;
+    const use = `${asked.route} ${asked.tenant} ${asked.sessionId ?? ''} ${asked.key ?? ''}`;
     const request: Request = { ...asked, number: this.#count, isRepeat: asked.key !== null && this.#uses.has(use), process, status: 'pending' };
     this.#uses.add(use);
     this.pending.set(request.number, request);
@@ -42,7 +41,7 @@ export class Clients {
     return request;
   }
 
-  follow(brain: Brain, followed: { readonly sessionId: string; readonly label: string; readonly isSlow: boolean; readonly feed: FeedName }): Follower {
+  follow(brain: Brain, followed: { readonly tenant: string; readonly sessionId: string; readonly label: string; readonly isSlow: boolean; readonly feed: FeedName }): Follower {
     const follower = new Follower(this.#auditor, followed);
     this.followers.push(follower);
     follower.connect(brain);
@@ -63,21 +62,21 @@ export class Clients {
 }
 
 async function answerTo(sessions: SessionService, request: Request): Promise<unknown> {
-  const { route, body, key } = request;
+  const { route, tenant, body, key } = request;
   const sessionId = request.sessionId ?? '';
   switch (route) {
     case 'queue':
-      return sessions.queue(TENANT, sessionId, { text: body, ...(key === null ? {} : { key }) });
+      return sessions.queue(tenant, sessionId, { text: body, ...(key === null ? {} : { key }) });
     case 'withdraw':
-      return sessions.withdraw(TENANT, sessionId, Number(body));
+      return sessions.withdraw(tenant, sessionId, Number(body));
     case 'interrupt':
-      return sessions.interrupt(TENANT, sessionId);
+      return sessions.interrupt(tenant, sessionId);
     default:
       if (isRead(route)) return read(sessions, request, route);
   }
   if (key === null) return change(sessions, request, route, undefined);
   const call = new KeyedCall(route, key, body, route === 'close' ? 'sessions' : 'v1');
-  const repeated = await sessions.repeated(TENANT, request.sessionId, call);
+  const repeated = await sessions.repeated(tenant, request.sessionId, call);
   return repeated === null ? change(sessions, request, route, call) : repeated.answer;
 }
 
@@ -85,61 +84,61 @@ function isRead(route: Request['route']): route is ReadRoute {
   return READS.has(route);
 }
 
-function read(sessions: SessionService, { sessionId }: Request, route: ReadRoute): Promise<unknown> {
+function read(sessions: SessionService, { tenant, sessionId }: Request, route: ReadRoute): Promise<unknown> {
   const id = sessionId ?? '';
   switch (route) {
     case 'get':
-      return sessions.get(TENANT, id);
+      return sessions.get(tenant, id);
     case 'list':
-      return sessions.list(TENANT, { after: '', limit: 100 });
+      return sessions.list(tenant, { after: '', limit: 100 });
     case 'events':
-      return sessions.events(TENANT, id, { after: 0, limit: 1_000 });
+      return sessions.events(tenant, id, { after: 0, limit: 1_000 });
     case 'journal':
-      return sessions.journal(TENANT, id, { after: 0, limit: 7 });
+      return sessions.journal(tenant, id, { after: 0, limit: 7 });
     case 'transcript':
-      return sessions.transcript(TENANT, id);
+      return sessions.transcript(tenant, id);
     case 'waiting':
-      return sessions.waiting(TENANT, id);
+      return sessions.waiting(tenant, id);
     case 'lifecycle':
-      return lifecyclePages(sessions, id);
+      return lifecyclePages(sessions, tenant, id);
   }
 }
 
 /** All of it, a few events at a time, so that pages begin within records. */
-async function lifecyclePages(sessions: SessionService, id: string): Promise<{ readonly items: readonly LifecycleEvent[] }> {
+async function lifecyclePages(sessions: SessionService, tenant: string, id: string): Promise<{ readonly items: readonly LifecycleEvent[] }> {
   const items: LifecycleEvent[] = [];
   let after: LifecycleCursor = { sequence: 0, index: null };
   for (;;) {
-    const page = await sessions.lifecycleEvents(TENANT, id, { after, limit: LIFECYCLE_PAGE });
+    const page = await sessions.lifecycleEvents(tenant, id, { after, limit: LIFECYCLE_PAGE });
     items.push(...page.items);
     after = page.next_cursor;
     if (page.items.length < LIFECYCLE_PAGE) return { items };
   }
 }
 
-function change(sessions: SessionService, { sessionId, body, label }: Request, route: KeyedRoute, keyed: KeyedCall | undefined): Promise<unknown> {
+function change(sessions: SessionService, { tenant, sessionId, body, label }: Request, route: KeyedRoute, keyed: KeyedCall | undefined): Promise<unknown> {
   const id = sessionId ?? '';
   switch (route) {
     case 'create':
-      return sessions.create(TENANT, creationOf(label, body), keyed);
+      return sessions.create(tenant, creationOf(label, body), keyed);
     case 'send':
-      return sessions.send(TENANT, id, body, keyed);
+      return sessions.send(tenant, id, body, keyed);
     case 'submit':
-      return sessions.submit(TENANT, id, body, keyed);
+      return sessions.submit(tenant, id, body, keyed);
     case 'cancel':
-      return sessions.cancel(TENANT, id, keyed);
+      return sessions.cancel(tenant, id, keyed);
     case 'resume':
-      return sessions.resume(TENANT, id, keyed);
+      return sessions.resume(tenant, id, keyed);
     case 'end':
-      return sessions.end(TENANT, id, keyed);
+      return sessions.end(tenant, id, keyed);
     case 'close':
-      return sessions.close(TENANT, id, keyed);
+      return sessions.close(tenant, id, keyed);
     case 'change_metadata': {
       const [name = '', value = ''] = body.split('=');
-      return sessions.changeMetadata(TENANT, id, { [name]: value }, keyed);
+      return sessions.changeMetadata(tenant, id, { [name]: value }, keyed);
     }
     case 'delete':
-      return sessions.delete(TENANT, id, keyed);
+      return sessions.delete(tenant, id, keyed);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Detail } from './choices.ts';
 import { answerPlainly } from './effect-steps.ts';
-import type { ReadRoute } from './request.ts';
+import { TENANTS, type ReadRoute } from './request.ts';
 import type { World } from './world.ts';
 
 const ROUNDS_MAX = 200;
@@ -76,11 +76,11 @@ function isAnyRunning(world: World): boolean {
 async function read(world: World): Promise<void> {
   const brain = world.brain;
   if (brain === null) return;
-  const ask = (route: ReadRoute, sessionId: string | null): void => {
-    world.clients.ask(brain, world.process.number, { route, sessionId, label: sessionId === null ? '' : world.labelOf(sessionId), body: '', key: null });
+  const ask = (route: ReadRoute, tenant: string, sessionId: string | null): void => {
+    world.clients.ask(brain, world.process.number, { route, tenant, sessionId, label: sessionId === null ? '' : world.labelOf(sessionId), body: '', key: null });
   };
-  ask('list', null);
-  for (const id of world.auditor.sessions.ids) for (const route of ['get', 'events', 'journal', 'transcript', 'waiting', 'lifecycle'] as const) ask(route, id);
+  for (const tenant of TENANTS) ask('list', tenant, null);
+  for (const id of world.auditor.sessions.ids) for (const route of ['get', 'events', 'journal', 'transcript', 'waiting', 'lifecycle'] as const) ask(route, world.tenantOf(id), id);
   for (const follower of world.clients.followers) if (follower.status === 'away') follower.connect(brain);
   await untilQuiet(world);
   expectFollowersUpToDate(world);

@@ -5,7 +5,6 @@ import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { Followed, Following } from '../../services/session-service.ts';
 import type { Auditor } from './auditor/auditor.ts';
 import { codeOf } from './error-codes.ts';
-import { TENANT } from './server-process.ts';
 
 export type FeedName = 'events' | 'lifecycle';
 
@@ -34,13 +33,13 @@ export class Follower {
 
   constructor(
     auditor: Auditor,
-    followed: { readonly sessionId: string; readonly label: string; readonly isSlow: boolean; readonly feed: FeedName },
+    followed: { readonly tenant: string; readonly sessionId: string; readonly label: string; readonly isSlow: boolean; readonly feed: FeedName },
   ) {
     this.#auditor = auditor;
     this.sessionId = followed.sessionId;
     this.label = followed.label;
     this.isSlow = followed.isSlow;
-    this.feed = followed.feed === 'events' ? eventsFeed(auditor, followed.sessionId) : lifecycleFeed(auditor, followed.sessionId);
+    this.feed = followed.feed === 'events' ? eventsFeed(auditor, followed) : lifecycleFeed(auditor, followed);
   }
 
   connect(brain: Brain): void {
@@ -107,13 +106,13 @@ export class Follower {
   }
 }
 
-function eventsFeed(auditor: Auditor, sessionId: string): Feed {
+function eventsFeed(auditor: Auditor, { tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): Feed {
   let cursor = 0;
   return {
     get at() {
       return String(cursor);
     },
-    follow: (brain, signal) => brain.sessions.followEvents(TENANT, sessionId, cursor, signal),
+    follow: (brain, signal) => brain.sessions.followEvents(tenant, sessionId, cursor, signal),
     shown: (item) => {
       const event = item as PublicEvent;
       auditor.followed(sessionId, cursor, event);
@@ -123,13 +122,13 @@ function eventsFeed(auditor: Auditor, sessionId: string): Feed {
   };
 }
 
-function lifecycleFeed(auditor: Auditor, sessionId: string): Feed {
+function lifecycleFeed(auditor: Auditor, { tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): Feed {
   let cursor: LifecycleCursor = { sequence: 0, index: null };
   return {
     get at() {
       return `${cursor.sequence}.${String(cursor.index ?? '')}`;
     },
-    follow: (brain, signal) => brain.sessions.followLifecycle(TENANT, sessionId, cursor, signal),
+    follow: (brain, signal) => brain.sessions.followLifecycle(tenant, sessionId, cursor, signal),
     shown: (item) => {
       const event = item as LifecycleEvent;
       auditor.followedLifecycle(sessionId, cursor, event);

@@ -27,7 +27,7 @@ describe('the simulation finds', () => {
       if (failure === null) return;
       expect(breaks, inWords(failure)).toContain(failure.invariant);
       expect(failure.script.length, inWords(failure)).toBeLessThanOrEqual(16);
-    }, 300_000);
+    }, 900_000);
   }
 });
 

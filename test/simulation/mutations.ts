@@ -185,7 +185,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'open-without-flushing',
-    breaks: [12],
+    breaks: [1, 12],
     changes: [{ file: 'storage/settled-file.ts', search: 'await writeWhole(file, bytes.subarray(inDoubt, validBytes), inDoubt);\n  await file.sync();', replace: 'void writeWhole; void inDoubt; void bytes;' }],
   },
   {
@@ -208,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'leave-a-cancel-out',
-    breaks: [13],
+    breaks: [5, 13],
     changes: [{ file: 'machines/decide.ts', search: "if (draft.accepts('turn_cancel_requested', record)) draft.add('turn_cancel_requested', record);", replace: 'void record;' }],
   },
   {

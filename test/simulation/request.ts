@@ -5,6 +5,9 @@ export type ReadRoute = 'get' | 'list' | 'events' | 'journal' | 'transcript' | '
 /** What no repeat of can be told from the first but by what it did. `queue` has a key of its own kind: the message's. */
 export type UnkeyedRoute = 'queue' | 'withdraw' | 'interrupt';
 
+/** The first is whoever runs the server. */
+export const TENANTS = ['local', 'other'] as const;
+
 export const READS: ReadonlySet<string> = new Set<ReadRoute>(['get', 'list', 'events', 'journal', 'transcript', 'waiting', 'lifecycle']);
 
 export interface Request {
@@ -12,6 +15,8 @@ export interface Request {
   readonly route: KeyedRoute | ReadRoute | UnkeyedRoute;
   /** Null for a create and a list. */
   readonly sessionId: string | null;
+  /** Who asks. */
+  readonly tenant: string;
   /** What the session is called in a script. */
   readonly label: string;
   /** The message's text, or for a withdrawal its sequence; the name and value of metadata, or how a session is made. */
@@ -25,4 +30,4 @@ export interface Request {
 }
 
 /** A request that is to be made. */
-export type Asked = Pick<Request, 'route' | 'sessionId' | 'label' | 'body' | 'key'>;
+export type Asked = Pick<Request, 'route' | 'tenant' | 'sessionId' | 'label' | 'body' | 'key'>;

@@ -16,7 +16,6 @@ import { QUEUE_MESSAGES_MAX, RUNNING_TURNS_MAX } from './bounds.ts';
 import type { EffectsPort } from './effects-port.ts';
 import { testLoop, type LoopWatcher } from './test-loop.ts';
 
-export const TENANT = 'local';
 const VAULT_KEY = new Uint8Array(32);
 
 const MINUTE_MS = 60_000;

@@ -51,6 +51,8 @@ export const DRAWS: Draws = {
     ['message', 'settle', 'message', 'go on', 'kill', 'settle', 'message'],
     ['message', 'settle', 'stop', 'settle', 'kill'],
     ['message', 'go on', 'stop', 'go on', 'go on', 'power'],
+    ['message', 'settle', 'effect', 'settle', 'stop', 'go on', 'go on', 'power'],
+    ['message', 'settle', 'stop', 'go on', 'go on', 'kill'],
     ['message', 'go on', 'kill', 'settle', 'follow', 'settle', 'power'],
     ['message', 'settle', 'effect', 'go on', 'fail', 'ask', 'power'],
     ['message', 'go on', 'fail', 'kill', 'settle', 'ask', 'settle', 'power'],

@@ -11,7 +11,7 @@ import { Clients } from './clients.ts';
 import type { Coverage } from './coverage.ts';
 import { DiskPort, type HeldCall } from './disk-port.ts';
 import { EffectsPort } from './effects-port.ts';
-import type { Asked } from './request.ts';
+import { TENANTS, type Asked } from './request.ts';
 import { startBrain } from './server-process.ts';
 import { WorldClock } from './world-clock.ts';
 
@@ -103,6 +103,10 @@ export class World {
   labelOf(sessionId: string): string {
     const ledger = this.auditor.sessions.ledger(sessionId);
     return typeof ledger?.created['system'] === 'string' ? ledger.created['system'] : sessionId.slice(-4);
+  }
+
+  tenantOf(sessionId: string): string {
+    return this.auditor.sessions.ledger(sessionId)?.tenant ?? TENANTS[0];
   }
 
   /** What tells this moment from others: where each session is, and what is waited for. */

@@ -52,7 +52,7 @@ export class AnswerChecks {
       return;
     }
     if (request.route === 'list') {
-      this.#listed((answer as { readonly sessions: readonly (SessionView | DamagedSessionView)[] }).sessions);
+      this.#listed(request.tenant, (answer as { readonly sessions: readonly (SessionView | DamagedSessionView)[] }).sessions);
       return;
     }
     const sessionId = request.sessionId ?? '';
@@ -187,12 +187,15 @@ export class AnswerChecks {
     expectThat(this.#sessions.ledger(view.session_id)?.created['system'] === view.system, 12, () => `${what} is another session's`);
   }
 
-  #listed(listed: readonly (SessionView | DamagedSessionView)[]): void {
+  #listed(tenant: string, listed: readonly (SessionView | DamagedSessionView)[]): void {
     const ids = listed.map(({ session_id }) => session_id);
     expectThat(same(ids, [...ids].sort()), 8, () => 'a list is not in the order of ids');
     for (const session of listed) {
-      if (!('damaged' in session)) this.#viewed(session, 'a list');
-      else expectThat(this.#sessions.rotten.has(session.session_id) || this.#mayFail(session.session_id), 11, () => `a list calls ${session.session_id} damaged, and nothing was damaged in it`);
+      if (!('damaged' in session)) {
+        const owner = this.#sessions.ledger(session.session_id)?.tenant ?? tenant;
+        expectThat(owner === tenant, 11, () => `a list for ${tenant} shows a session of ${owner}`);
+        this.#viewed(session, 'a list');
+      } else expectThat(this.#sessions.rotten.has(session.session_id) || this.#mayFail(session.session_id), 11, () => `a list calls ${session.session_id} damaged, and nothing was damaged in it`);
     }
   }
 

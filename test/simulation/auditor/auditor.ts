@@ -72,13 +72,14 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   asked(request: Request): void {
     this.#check(() => {
       this.#asked.set(request.number, this.#answers.stands(request.sessionId));
-      if (request.route === 'delete' && request.sessionId !== null) this.sessions.leaving.add(request.sessionId);
+      if (request.route === 'delete' && request.sessionId !== null && !this.#isStranger(request)) this.sessions.leaving.add(request.sessionId);
       this.excuses.asked(request);
     });
   }
 
   answered(request: Request, answer: unknown): void {
     this.#check(() => {
+      expectThat(!this.#isStranger(request), 11, () => `${nameOf(request)} is answered, and the session is not ${request.tenant}'s`);
       this.#answers.check(request, this.#asked.get(request.number) ?? null, answer);
       this.excuses.answered(request);
       const rottenIn = this.sessions.rotten.get(request.sessionId ?? '') ?? Infinity;
@@ -90,7 +91,10 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   }
 
   refused(request: Request, code: string): void {
-    this.#check(() => this.excuses.check(request, code));
+    this.#check(() => {
+      if (this.#isStranger(request) && code === 'not_found') return;
+      this.excuses.check(request, code);
+    });
   }
 
   modelCalled(request: ModelRequest): void {
@@ -254,6 +258,11 @@ export class Auditor implements EffectWatcher, LoopWatcher {
     this.#check(() => expectThat(holds, invariant, reason));
   }
 
+  #isStranger({ tenant, sessionId }: Request): boolean {
+    const ledger = sessionId === null ? null : this.sessions.ledger(sessionId);
+    return ledger !== null && ledger.tenant !== tenant;
+  }
+
   /** A session whose files failed may have been given up, and its turn with it, before its journal says so. */
   #isRunning(sessionId: string, message: number): boolean {
     const isSure = !this.excuses.hasFailedOn(sessionId) && !this.sessions.rotten.has(sessionId) && !this.sessions.leaving.has(sessionId);
@@ -279,7 +288,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   #expectFirstAnswer({ key, ...request }: Request, answer: unknown): void {
     if (key === null || READS.has(request.route)) return;
     const told = toldBy(answer);
-    const name = `${request.route} ${request.sessionId ?? ''} ${key}`;
+    const name = `${request.route} ${request.tenant} ${request.sessionId ?? ''} ${key}`;
     const first = this.#firstAnswers.get(name);
     if (first === undefined) this.#firstAnswers.set(name, told);
     else expectThat(same(first, told), 9, () => `${nameOf({ key, ...request })} is answered ${JSON.stringify(told)}, and was ${JSON.stringify(first)} before`);

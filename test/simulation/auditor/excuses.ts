@@ -1,5 +1,5 @@
 /** Which errors a client may be answered with: each needs a cause in what was done to the world, or to the session. */
-import type { Request } from '../request.ts';
+import { TENANTS, type Request } from '../request.ts';
 import { nameOf } from './answers.ts';
 import type { DurableSessions } from './durable-sessions.ts';
 import { expectThat } from './violation.ts';
@@ -71,6 +71,8 @@ export class Excuses {
       case 'disk_full':
         return (this.hasFailedOn(sessionId) && !this.#askedWhenHealed.has(request.number)) || this.isDraining;
       case 'not_found':
+        // Whose a journal is that cannot be read, nobody knows: only the operator is told of it.
+        if (request.tenant !== TENANTS[0] && this.#sessions.rotten.has(sessionId ?? '')) return true;
         return request.route === 'withdraw' || sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
       case 'draining':
         return this.isDraining;
@@ -93,6 +95,6 @@ export class Excuses {
   }
 }
 
-function scopeOf({ route, sessionId, key }: Request): string {
-  return `${route} ${sessionId ?? ''} ${key ?? ''}`;
+function scopeOf({ route, tenant, sessionId, key }: Request): string {
+  return `${route} ${tenant} ${sessionId ?? ''} ${key ?? ''}`;
 }

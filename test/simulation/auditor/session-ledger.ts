@@ -66,8 +66,8 @@ export class SessionLedger {
     return this.records.length;
   }
 
-  get isHeld(): boolean {
-    return this.state === 'interrupted' || this.state === 'failed';
+  get tenant(): string {
+    return this.created['tenant'] as string;
   }
 
   enter(record: WrittenRecord): void {
