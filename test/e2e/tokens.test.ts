@@ -155,6 +155,25 @@ describe('a token', () => {
   });
 });
 
+describe('a tool that is for some tenants', () => {
+  it('is offered to these, and to all others is like one that does not exist (L-033)', async () => {
+    const file = path.join(folder, 'tools.mjs');
+    await writeFile(file, `export default [{ name: 'theirs', description: 'd', input_schema: { type: 'object' }, tenants: ['acme'], run: () => 'done' }];`);
+    await start({ BRAIN_API_KEY: API_KEY, BRAIN_TOOLS_FILE: file });
+    const acme = await createToken(environment, '--tenant', 'acme', '--scope', 'manage');
+    const on = {
+      '/v1/sessions': (tool: string) => ({ tools: [tool] }),
+      '/sessions': (tool: string) => ({ harness: 'chat', config: { model: 'demo/echo', tools: [tool] } }),
+    };
+    for (const [route, body] of Object.entries(on)) {
+      expect((await ask(acme, 'POST', route, body('theirs'))).status).toBe(201);
+      const [hidden, missing] = await Promise.all(['theirs', 'nobody'].map((tool) => ask(API_KEY, 'POST', route, body(tool))));
+      const expected = [route === '/sessions' ? 403 : 422, (await missing?.text())?.replaceAll('nobody', 'theirs')];
+      expect([hidden?.status, await hidden?.text()]).toEqual(expected);
+    }
+  });
+});
+
 describe('the commands', () => {
   it('need no server, take any number at once, and lose nothing', async () => {
     const tokens = await Promise.all(

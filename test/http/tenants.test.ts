@@ -100,6 +100,30 @@ describe("another tenant's session", () => {
   });
 });
 
+describe("another tenant's credential", () => {
+  it('is on no list, names nothing, and is not to be deleted or replaced', async () => {
+    const [red, other] = [stage.token(RED, 'manage'), stage.token(BLUE, 'manage')];
+    const put = (token: string, value: string) => stage.send('PUT', '/v1/credentials/mine', token, { body: { value } });
+    const names = async (token: string) => ((await (await stage.send('GET', '/v1/credentials', token)).json()) as { readonly credentials: readonly { readonly name: string }[] }).credentials.map(({ name }) => name);
+    const createWith = (token: string, credential: string) =>
+      stage.send('POST', '/v1/sessions', token, { body: { model: { provider: 'scripted', name: 'm', credential }, tools: [] } });
+    expect((await put(red, `value-${CANARY[RED]}`)).status).toBe(204);
+
+    expect(await names(other)).toEqual([]);
+    const [named, unknown] = await Promise.all([createWith(other, 'mine'), createWith(other, 'none')]);
+    expect([named.status, (await named.text()).replaceAll('mine', 'none')]).toEqual([422, await unknown.text()]);
+    expect((await stage.send('DELETE', '/v1/credentials/mine', other)).status).toBe(404);
+    expect((await put(other, `value-${CANARY[BLUE]}`)).status).toBe(204);
+    expect((await stage.send('DELETE', '/v1/credentials/mine', other)).status).toBe(204);
+
+    const mine = await createWith(red, 'mine');
+    expect([mine.status, await names(red)]).toEqual([201, ['mine']]);
+    const { session_id: id } = (await mine.json()) as { readonly session_id: string };
+    await stage.living.sessions.send(RED, id, 'hello');
+    expect(stage.living.model.calls.all.at(-1)?.credential).toBe(`value-${CANARY[RED]}`);
+  });
+});
+
 /** Everything that a client can tell an answer by. */
 async function answerOf(response: Response): Promise<{ readonly status: number; readonly headers: unknown; readonly text: string }> {
   const headers = [...response.headers].filter(([name]) => name !== 'date');

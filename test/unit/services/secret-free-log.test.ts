@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { LogFacts } from '../../../services/ports.ts';
 import { secretFreeLog } from '../../../services/secret-free-log.ts';
 import { Secrets } from '../../../services/secrets.ts';
+import { systemRandom } from '../../../services/system.ts';
+import { withNewToken } from '../../../services/token-list.ts';
 
 const KEY = 'sk-canary-0123456789';
 
@@ -27,5 +29,18 @@ describe('the log', () => {
       none: null,
     };
     expect(lines).toEqual([...Array.from({ length: 4 }, () => ['event', facts]), ['bare', {}]]);
+  });
+
+  it('has no token in any line, though nobody holds it', () => {
+    const lines: unknown[] = [];
+    const write = (_event: string, facts?: LogFacts): void => void lines.push(facts);
+    const { text } = withNewToken([], { tenant: 'acme', scope: 'read', session_id: null, expires_at: null }, { random: systemRandom, now: 0 });
+    const log = secretFreeLog({ debug: write, info: write, warn: write, error: write }, new Secrets([]));
+
+    log.warn('event', { url: `/v1/sessions/x/events?access_token=${text}&after=1`, error: new Error(`no ${text}`), deep: { headers: [`Bearer ${text}`] } });
+
+    expect(lines).toEqual([
+      { url: '/v1/sessions/x/events?access_token=[secret removed]&after=1', error: 'Error: no [secret removed]', deep: "{ headers: [ 'Bearer [secret removed]' ] }" },
+    ]);
   });
 });
