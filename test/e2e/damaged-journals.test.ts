@@ -239,6 +239,14 @@ describe('a journal of several segments that the server wrote', () => {
     }
   });
 
+  it('shows nothing that was not written where its last segment is gone as a whole, which it cannot know', async () => {
+    const before = [...large.segments.values()].slice(0, -1).flatMap((bytes) => payloadsOf({ bytes, bounds: boundsOf(bytes) }));
+
+    const verdict = await verdictAfter(async (journal, names) => rm(path.join(journal, names.at(-1) ?? '')));
+
+    expect('payloads' in verdict && isDeepStrictEqual(verdict.payloads, before)).toBe(true);
+  });
+
   it('S-171: is refused where its last segment comes again as one more', async () => {
     const verdict = await verdictAfter(async (journal, names) => cp(path.join(journal, names.at(-1) ?? ''), path.join(journal, '0000000000999999.segment')));
 
