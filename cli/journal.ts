@@ -17,20 +17,20 @@ Exit code: 0 clean, 1 torn (an incomplete final write, which a server would cut 
 const EXIT_USAGE = 64;
 
 /** Resolves with the exit code. */
-export async function runJournalCommand(argv: readonly string[]): Promise<number> {
+export async function runJournalCommand(argv: readonly string[], { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>): Promise<number> {
   const [name = '', path, ...rest] = argv;
   const command = commandNamed(name);
   if (command === null || path === undefined || rest.length > 0) {
-    process.stderr.write(`${JOURNAL_USAGE}\n`);
+    stderr.write(`${JOURNAL_USAGE}\n`);
     return EXIT_USAGE;
   }
   const disk = new NodeDisk();
   const verdict = new Verdict();
-  const warn = (line: string): void => void process.stderr.write(`${line}\n`);
+  const warn = (line: string): void => void stderr.write(`${line}\n`);
   try {
     const sessions = await locateSessions(disk, path);
     const lines = command({ disk, sessions, verdict, warn });
-    await pipeline(Readable.from(withLineEnds(lines)), process.stdout, { end: false });
+    await pipeline(Readable.from(withLineEnds(lines)), stdout, { end: false });
   } catch (error) {
     // Whoever reads the lines has seen enough of them.
     if (isErrorCode(error, 'EPIPE')) return verdict.exitCode;

@@ -57,6 +57,11 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'A program of its own: its arguments, its output and its exit code.',
   },
   {
+    path: 'cli/brain.ts',
+    rules: ['process'],
+    reason: 'A program of its own: its arguments, its output and its exit code.',
+  },
+  {
     path: 'cli/charts.ts',
     rules: ['node:fs'],
     reason: 'Writes a document of this repository.',
