@@ -61,7 +61,8 @@ export class NodeDisk implements WatchableDisk {
       const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
       return [ino, size, mtimeNs, ctimeNs].join(' ');
     } catch (error) {
-      if (isErrorCode(error, 'ENOENT')) return null;
+      // Below what is no directory there is no file either.
+      if (isErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
       throw error;
     }
   }

@@ -26,7 +26,7 @@ function bodyOf(connection: RawConnection): ErrorBody['error'] {
 }
 
 describe('routes', () => {
-  it.each(['/v1', '/v1/nothing', `/v1/sessions/${SESSION_ID}/nothing`, '/sessions', '/V1/Sessions', '/favicon.ico', '/health'])(
+  it.each(['/v1', '/v1/nothing', `/v1/sessions/${SESSION_ID}/nothing`, '/session', '/V1/Sessions', '/favicon.ico', '/health'])(
     'answers 404 at %s',
     async (path) => {
       const response = await stage.request('GET', path);

@@ -70,6 +70,18 @@ describe('the real disk', () => {
     expect(await disk.list(root)).toEqual(['a']);
   });
 
+  it('has a stamp of each file, another after each write, and none of what is not there', async () => {
+    const path = join(root, 'file');
+    expect([await disk.stamp(path), await disk.stamp(join(root, 'none/file'))]).toEqual([null, null]);
+    const file = await disk.open(path, 'create');
+    const first = await disk.stamp(path);
+    expect(await disk.stamp(path)).toBe(first);
+    await file.write(Buffer.from('x'), 0);
+    expect(await disk.stamp(path)).not.toBe(first);
+    await file.close();
+    expect(await disk.stamp(join(path, 'below'))).toBeNull();
+  });
+
   it('locks a file for one holder until it is released', async () => {
     const path = join(root, 'lock');
     const lock = await disk.lock(path);
