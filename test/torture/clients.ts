@@ -15,6 +15,8 @@ export interface ClientOptions {
   /** How many sessions are in use at once. */
   readonly sessions: number;
   readonly followersPerSession: number;
+  /** A session has one of them: null is released at once, 0 never. */
+  readonly idleTtlsMs: readonly (number | null)[];
   readonly weights: Readonly<Record<Deed, number>>;
   /** A session gets no more than so many messages. */
   readonly messagesPerSession: number;
@@ -32,6 +34,7 @@ export class Clients {
   readonly #gate: Gate;
   readonly #api: () => BrainApi;
   #tagCount = 0;
+  #round = 0;
   #isStopped = false;
 
   constructor(options: ClientOptions, ledger: Ledger, gate: Gate, api: () => BrainApi) {
@@ -41,8 +44,10 @@ export class Clients {
     this.#api = api;
   }
 
-  /** Resolves when all clients have stopped. */
+  /** Resolves when all clients have stopped. They may be run again, and do something else then. */
   async run(): Promise<void> {
+    this.#isStopped = false;
+    this.#round += 1;
     await Promise.all(Array.from({ length: this.#options.clients }, (_, index) => this.#work(index)));
   }
 
@@ -51,13 +56,14 @@ export class Clients {
   }
 
   async #work(index: number): Promise<void> {
-    const random = new SeededRandom(this.#options.seed, `client ${index}`);
+    const round = this.#round;
+    const random = new SeededRandom(this.#options.seed, `client ${index} of ${round}`);
     for (let step = 0; !this.#isStopped; step += 1) {
       // One after another: what this client lets through and what it counts are then of one deed.
       await this.#gate.passing(() => Promise.resolve());
       const session = random.pick(this.#ledger.usable);
       const deed = session === undefined || this.#ledger.usable.length < this.#options.sessions ? 'create' : random.weighted(this.#options.weights);
-      await this.#do(deed, session, `${index}.${step}`, random);
+      await this.#do(deed, session, `${round}.${index}.${step}`, random);
     }
   }
 
@@ -99,7 +105,7 @@ export class Clients {
       tools: TOOLS.map(({ name }) => name),
       metadata: { tag },
       after_stop: random.pick(['idle', 'hold']),
-      idle_ttl_ms: random.pick([null, 0, 1, 300]),
+      idle_ttl_ms: random.pick(this.#options.idleTtlsMs),
     };
     const { reply } = await this.#ask('POST', '/v1/sessions', body, key);
     if (reply?.status !== 201) {

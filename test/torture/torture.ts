@@ -4,6 +4,7 @@
  * is real time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/eventually.ts';
 import { Auditor } from './auditor.ts';
 import { Clients, type ClientOptions } from './clients.ts';
 import { faultsOfEffects } from './effects.ts';
@@ -25,6 +26,7 @@ export const USUAL: Omit<TortureOptions, 'seed' | 'kills' | 'msMax'> = {
   sessions: 12,
   followersPerSession: 1,
   messagesPerSession: 14,
+  idleTtlsMs: [null, 0, 1, 300],
   lifeMsMax: 1500,
   weights: { create: 3, submit: 34, send: 24, cancel: 8, resume: 8, end: 2, delete: 3, look: 8, drop: 4, repeat: 8 },
   deaths: { kill: 70, 'kill while stopping': 10, 'kill while starting': 8, 'kill while recovering': 12 },
@@ -38,8 +40,18 @@ export interface Tortured {
   readonly turns: number;
 }
 
+/** The last process, when no more deaths come. */
+export interface LastLife {
+  readonly world: World;
+  /**
+   * Lets the clients at it once more, for so many milliseconds and what they have begun by then. Resolves when all sessions
+   * are at rest and their followers are gone, having seen all of it.
+   */
+  work(ms: number): Promise<void>;
+}
+
 /** Runs until so many deaths are over, or a fault is found. `atEnd` looks at the server while it still runs. */
-export async function torture(options: TortureOptions, atEnd?: (world: World) => Promise<void>): Promise<Tortured> {
+export async function torture(options: TortureOptions, atEnd?: (life: LastLife) => Promise<void>): Promise<Tortured> {
   const startMs = performance.now();
   const random = new SeededRandom(options.seed, 'deaths');
   const world = await World.start();
@@ -50,6 +62,21 @@ export async function torture(options: TortureOptions, atEnd?: (world: World) =>
   const audit = async (isLast: boolean): Promise<void> => {
     await auditor.audit(world.server.api, isLast);
     for (const fault of faultsOfEffects(ledger, world.model, world.tools)) ledger.fault(fault);
+  };
+  const lastLife: LastLife = {
+    world,
+    work: async (ms) => {
+      const working = clients.run();
+      await delay(ms);
+      clients.stop();
+      await working;
+      await eventually(async () => {
+        const { sessions } = await world.server.api.sessions('?limit=1000&status=running');
+        return sessions.length === 0 ? true : undefined;
+      }, 'all turns to be over');
+      await audit(true);
+      for (const session of ledger.sessions.values()) session.isRetired = true;
+    },
   };
   let kills = 0;
   try {
@@ -69,7 +96,7 @@ export async function torture(options: TortureOptions, atEnd?: (world: World) =>
     clients.stop();
     gate.open();
     await working;
-    if (atEnd !== undefined && ledger.faults.length === 0) await atEnd(world);
+    if (atEnd !== undefined && ledger.faults.length === 0) await atEnd(lastLife);
     await world.server.killAndStart();
     kills += 1;
     await audit(true);
