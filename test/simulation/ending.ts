@@ -83,6 +83,8 @@ async function read(world: World): Promise<void> {
   for (const id of world.auditor.sessions.ids) for (const route of ['get', 'events', 'journal', 'transcript', 'waiting', 'lifecycle'] as const) ask(route, world.tenantOf(id), id);
   for (const follower of world.clients.followers) if (follower.status === 'away') follower.connect(brain);
   await untilQuiet(world);
+  // A look recovers what could not be recovered before.
+  world.auditor.expect(!isAnyRunning(world), 13, () => 'a turn never comes to its end');
   expectFollowersUpToDate(world);
   expectEachMessageOnce(world);
 }

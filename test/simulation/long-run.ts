@@ -10,8 +10,8 @@ const minutes = Number(process.env['BRAIN_SIMULATE_MINUTES']);
 const runsLeft = Number(process.env['BRAIN_SIMULATE_RUNS']);
 // A part of a run's time each: a failure is told of soon, and both variants of the bounds take turns.
 const RUNS_PER_PART = 500;
-// The rarest pair of a state and an open effect comes once in some 150 runs: fewer than these say nothing of what can be reached.
-const RUNS_FOR_COVERAGE_MIN = 4_000;
+// The rarest pair of a state and an open effect comes once in some 900 runs: fewer than these say nothing of what can be reached.
+const RUNS_FOR_COVERAGE_MIN = 8_000;
 
 it(
   'holds for as long as it was told to run',
