@@ -79,6 +79,16 @@ export interface StreamContract {
   readonly example: string;
 }
 
+/** What a create can be refused with, whatever it names. */
+export const CREATE_REFUSALS = [
+  'idempotency_in_progress',
+  'idempotency_ambiguous',
+  'draining',
+  'journal_corrupt',
+  'journal_unavailable',
+  'disk_full',
+] as const satisfies readonly ErrorCode[];
+
 /** Every code with which a route can refuse a request. */
 export function refusalsOf(contract: RouteContract): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(contract.refusals);

@@ -64,7 +64,7 @@ export function parseListQuery<T>(
     filters,
   }: {
     readonly query: z.ZodType<T> & { readonly shape: object };
-    readonly filters: { readonly prefix: string; readonly schema: typeof metadataFilters };
+    readonly filters: typeof metadataFilters;
   },
 ): T & Pick<ListQuery, 'metadata' | 'session_id'> {
   const isFilter = ([name]: readonly [string, unknown]): boolean => name.startsWith(filters.prefix);

@@ -1,5 +1,5 @@
 /** `/sessions`: what its routes of sessions take and answer. */
-import type { GuardedContract } from '../contract.ts';
+import { CREATE_REFUSALS, type GuardedContract } from '../contract.ts';
 import { closeSchema, lifecycleSessionListSchema, lifecycleSessionSchema } from '../wire/lifecycle-answers.ts';
 import { lifecycleListQuery } from '../wire/lifecycle-queries.ts';
 import { createLifecycleSessionBody } from '../wire/lifecycle-requests.ts';
@@ -37,15 +37,7 @@ export const createSession = {
       headers: { Location: 'The path of the session.' },
     },
   },
-  refusals: [
-    'unknown_harness',
-    'idempotency_in_progress',
-    'idempotency_ambiguous',
-    'draining',
-    'journal_corrupt',
-    'journal_unavailable',
-    'disk_full',
-  ],
+  refusals: ['unknown_harness', ...CREATE_REFUSALS],
 } as const satisfies GuardedContract;
 
 export const listSessions = {
@@ -58,11 +50,7 @@ export const listSessions = {
   scope: 'read',
   listsSessions: true,
   query: lifecycleListQuery,
-  filters: {
-    prefix: 'metadata.',
-    schema: metadataFilters,
-    description: 'Only sessions whose metadata says this: `metadata.KEY=VALUE`, any number of them, with a KEY each. A value may be empty.',
-  },
+  filters: metadataFilters,
   answers: {
     200: {
       description: 'A page of sessions.',

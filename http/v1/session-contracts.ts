@@ -1,5 +1,5 @@
 /** `/v1/sessions`: what its routes take and answer. */
-import type { GuardedContract } from '../contract.ts';
+import { CREATE_REFUSALS, type GuardedContract } from '../contract.ts';
 import { sessionListSchema, sessionSchema } from '../wire/answers.ts';
 import { EXAMPLE_SESSION } from '../wire/examples.ts';
 import { listQuery, noQuery } from '../wire/queries.ts';
@@ -51,12 +51,7 @@ export const createSession = {
     'unknown_tool',
     'unknown_environment',
     'unknown_credential',
-    'idempotency_in_progress',
-    'idempotency_ambiguous',
-    'draining',
-    'journal_corrupt',
-    'journal_unavailable',
-    'disk_full',
+    ...CREATE_REFUSALS,
   ],
 } as const satisfies GuardedContract;
 
@@ -70,11 +65,7 @@ export const listSessions = {
   scope: 'read',
   query: listQuery,
   listsSessions: true,
-  filters: {
-    prefix: 'metadata.',
-    schema: metadataFilters,
-    description: 'Only sessions whose metadata says this: `metadata.KEY=VALUE`, any number of them, with a KEY each. A value may be empty.',
-  },
+  filters: metadataFilters,
   answers: {
     200: {
       description: 'A page of sessions.',

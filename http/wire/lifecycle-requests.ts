@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { modelReferenceSchema, nameSchema } from './names.ts';
 import { afterStopSchema, afterStopWords, metadataSchema, toolNamesSchema } from './requests.ts';
 
-export const MESSAGE_KEY_BYTES_MAX = 256;
+const MESSAGE_KEY_BYTES_MAX = 256;
 
 export const createLifecycleSessionBody = z
   .strictObject({

@@ -122,4 +122,8 @@ export const changeMetadataBody = z
   .meta({ id: 'ChangeMetadata' });
 
 /** Filters of the list, by key: a session is listed where all of them are so. No session has more names than this. */
-export const metadataFilters = metadataSchema;
+export const metadataFilters = {
+  prefix: 'metadata.',
+  schema: metadataSchema,
+  description: 'Only sessions whose metadata says this: `metadata.KEY=VALUE`, any number of them, with a KEY each. A value may be empty.',
+} as const;
