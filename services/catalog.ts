@@ -15,12 +15,19 @@ export interface CatalogRow {
   readonly updated_at: number;
   readonly metadata: Metadata;
   readonly checkpoint: Checkpoint | null;
+  /** The last record's time, public or private. */
+  readonly recorded_at: number;
+  /** The running turn, by its `turn_started`; null while none runs. */
+  readonly turn: Sequence | null;
+  /** How many messages wait. */
+  readonly queue_length: number;
 }
 
 const NO_METADATA: Metadata = {};
 
 export function rowOf(state: SessionState): CatalogRow {
-  const { created, created_at, updated_at, metadata, checkpoint } = state.facts;
+  const { created, created_at, updated_at, recorded_at, metadata, checkpoint } = state.facts;
+  const { turn, queue } = state.context;
   return {
     tenant: created.tenant,
     state: state.state,
@@ -29,6 +36,9 @@ export function rowOf(state: SessionState): CatalogRow {
     updated_at,
     metadata: Object.keys(metadata).length === 0 ? NO_METADATA : metadata,
     checkpoint,
+    recorded_at,
+    turn: turn?.started_sequence ?? null,
+    queue_length: queue.length,
   };
 }
 

@@ -47,12 +47,19 @@ export interface CreateSession {
 
 export interface SessionView {
   readonly session_id: string;
+  readonly tenant: string;
   readonly status: SessionStatus;
   /** As the lifecycle surface reads it. Null: the session is still being created, and is not there yet. */
   readonly lifecycle_status: LifecycleStatus | null;
   /** Whether an actor is in memory. */
   readonly resident: boolean;
   readonly last_sequence: Sequence;
+  /** The last record's time, public or private. */
+  readonly last_recorded_at: number;
+  /** That of the running turn's `turn_started`; null while none runs. */
+  readonly running_turn: Sequence | null;
+  /** How many messages wait for their turn. */
+  readonly queue_length: number;
   readonly created_at: number;
   /** The last public record's time. */
   readonly updated_at: number;

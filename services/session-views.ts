@@ -13,10 +13,14 @@ import type { SessionView } from './session-service.ts';
 export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreated, resident: boolean): SessionView {
   return {
     session_id: sessionId,
+    tenant: row.tenant,
     status: statusOf(row.state),
     lifecycle_status: lifecycleStatusOf(row.state),
     resident,
     last_sequence: row.last_sequence,
+    last_recorded_at: row.recorded_at,
+    running_turn: row.turn,
+    queue_length: row.queue_length,
     created_at: row.created_at,
     updated_at: row.updated_at,
     agentloop: { name: created.agentloop, configuration: created.configuration },

@@ -36,9 +36,13 @@ export type ErrorAnswer = Readonly<z.infer<typeof errorSchema>>;
 export const sessionSchema = z
   .object({
     session_id: sessionIdSchema,
+    tenant: z.string().meta({ description: "Whose session it is: the token's own tenant." }),
     status: z.enum(SESSION_STATUSES),
     resident: z.boolean().meta({ description: 'Whether the session is held in memory now.' }),
     last_sequence: sequenceSchema.meta({ description: "The last record's position in the journal." }),
+    last_recorded_at: timeSchema.meta({ description: "The last record's time, public or private: RFC 3339 in UTC, without a fraction." }),
+    running_turn: sequenceSchema.nullable().meta({ description: "That of the running turn's `turn_started`; null while none runs." }),
+    queue_length: z.int().min(0).meta({ description: 'How many messages wait for their turn.' }),
     created_at: timeSchema,
     updated_at: timeSchema.meta({ description: "The last public record's time: RFC 3339 in UTC, without a fraction." }),
     agentloop: z.object({ name: z.string(), configuration: jsonObjectSchema }),
@@ -129,9 +133,13 @@ export type { TurnAnswer, TurnReceipt };
 export function sessionAnswer(session: SessionView): SessionAnswer {
   return {
     session_id: session.session_id,
+    tenant: session.tenant,
     status: session.status,
     resident: session.resident,
     last_sequence: session.last_sequence,
+    last_recorded_at: utcTime(session.last_recorded_at),
+    running_turn: session.running_turn,
+    queue_length: session.queue_length,
     created_at: utcTime(session.created_at),
     updated_at: utcTime(session.updated_at),
     agentloop: session.agentloop,

@@ -7,9 +7,13 @@ let stage: HttpStage;
 const session = `/v1/sessions/${SESSION_ID}`;
 const sessionAnswer = {
   session_id: SESSION_ID,
+  tenant: 'local',
   status: 'idle',
   resident: false,
   last_sequence: 2,
+  last_recorded_at: '2026-01-01T12:01:01Z',
+  running_turn: null,
+  queue_length: 0,
   created_at: '2026-01-01T12:00:00Z',
   updated_at: '2026-01-01T12:01:01Z',
   agentloop: { name: 'chat', configuration: {} },

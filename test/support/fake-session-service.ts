@@ -18,10 +18,14 @@ export const SESSION_ID = '019a0000000070008000000000000001';
 
 export const SESSION: SessionView = {
   session_id: SESSION_ID,
+  tenant: 'local',
   status: 'idle',
   lifecycle_status: 'idle',
   resident: false,
   last_sequence: 2,
+  last_recorded_at: 1_767_268_861_002,
+  running_turn: null,
+  queue_length: 0,
   created_at: 1_767_268_800_999,
   updated_at: 1_767_268_861_001,
   agentloop: { name: 'chat', configuration: {} },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Catalog, type CatalogRow } from '../../../services/catalog.ts';
 
-const row = (tenant: string): CatalogRow => ({ tenant, state: 'idle', last_sequence: 2, created_at: 1, updated_at: 1, metadata: {}, checkpoint: null });
+const row = (tenant: string): CatalogRow => ({ tenant, state: 'idle', last_sequence: 2, created_at: 1, updated_at: 1, metadata: {}, checkpoint: null, recorded_at: 1, turn: null, queue_length: 0 });
 const anyId = fc.integer({ min: 0, max: 40 }).map((number) => number.toString(16).padStart(32, '0'));
 
 describe('the catalog', () => {
