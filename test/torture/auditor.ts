@@ -94,22 +94,23 @@ export class Auditor {
     const replay = await replayOf(api, session.id, last);
     if (!isDeepStrictEqual(replay, pages)) fault(`a replay shows ${replay.length} events, pages show ${pages.length}`);
     for (const follower of session.followers) {
-      const due = follower.end === 'over' ? withoutLateDelete(pages) : pages;
+      const due = follower.end === 'over' ? withoutLateDeletes(pages) : pages;
       await follower.reach(due.at(-1)?.sequence ?? 0);
       await follower.stop();
       for (const what of follower.faults) fault(`a follower: ${what}`);
-      const isWhole = isDeepStrictEqual(follower.seen, pages) || (follower.end === 'over' && isDeepStrictEqual(follower.seen, due));
+      const isWhole = isDeepStrictEqual(follower.seen, pages.slice(0, Math.max(due.length, follower.seen.length)));
       if (!isWhole) fault(`a follower saw ${inWords(follower.seen)}; pages show ${inWords(pages)}`);
     }
   }
 }
 
 /**
- * Whoever came back at the end of a session was told that it is over. A delete that was asked for afterwards, and died before
- * the removal, leaves one more event, which nobody waits for.
+ * Whoever came back at the end of a session was told that it is over. Each delete that was asked for afterwards, and died
+ * before the removal, leaves one more event, which nobody waits for.
  */
-function withoutLateDelete(pages: readonly RecordedEvent[]): readonly RecordedEvent[] {
-  return pages.at(-1)?.type === 'session_delete_requested' && pages.at(-2)?.type === 'session_ended' ? pages.slice(0, -1) : pages;
+function withoutLateDeletes(pages: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  const last = pages.findLastIndex(({ type }) => type !== 'session_delete_requested');
+  return pages[last]?.type === 'session_ended' ? pages.slice(0, last + 1) : pages;
 }
 
 function inWords(events: readonly RecordedEvent[]): string {
