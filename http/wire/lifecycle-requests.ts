@@ -1,5 +1,6 @@
 /** The bodies of `/sessions`. Fields that are not named here are refused by name. */
 import { z } from 'zod';
+import { REASONING_EFFORTS, TEMPERATURE_MAX } from '../../services/loops/model-settings.ts';
 import { modelReferenceSchema, nameSchema } from './names.ts';
 import { afterStopSchema, afterStopWords, metadataSchema, toolNamesSchema } from './requests.ts';
 
@@ -19,11 +20,11 @@ export const createLifecycleSessionBody = z
           .meta({ description: 'The tools that the model is offered. Left out: none, and for a model of `demo` its own three.' })
           .exactOptional(),
         reasoning_effort: z
-          .enum(['minimal', 'low', 'medium', 'high'])
+          .enum(REASONING_EFFORTS)
           .meta({ description: "How long the model is to think. Default: the provider's." })
           .exactOptional(),
         max_output_tokens: z.int().min(1).meta({ description: "The bound on one answer. Default: the provider's." }).exactOptional(),
-        temperature: z.number().min(0).max(2).meta({ description: "Default: the provider's." }).exactOptional(),
+        temperature: z.number().min(0).max(TEMPERATURE_MAX).meta({ description: "Default: the provider's." }).exactOptional(),
       })
       .meta({ description: 'Shown again as it was sent.' }),
     after_stop: afterStopSchema.meta({ description: afterStopWords('hold') }).exactOptional(),

@@ -12,7 +12,9 @@ interface Setting {
   readonly expected: string;
 }
 
-const REASONING_EFFORTS: readonly string[] = ['minimal', 'low', 'medium', 'high'];
+export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
+/** Providers take no more; some take less. */
+export const TEMPERATURE_MAX = 2;
 
 const SETTINGS: Readonly<Record<string, Setting>> = {
   max_output_tokens: {
@@ -20,8 +22,8 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
     expected: 'a whole number above zero',
   },
   temperature: {
-    isValid: (value) => typeof value === 'number' && value >= 0 && value <= 2,
-    expected: 'a number from 0 to 2',
+    isValid: (value) => typeof value === 'number' && value >= 0 && value <= TEMPERATURE_MAX,
+    expected: `a number from 0 to ${TEMPERATURE_MAX}`,
   },
   reasoning_effort: {
     isValid: (value) => REASONING_EFFORTS.some((effort) => effort === value),

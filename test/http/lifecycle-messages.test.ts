@@ -226,6 +226,27 @@ describe('a key of a message', () => {
   });
 });
 
+describe('a cursor of another session', () => {
+  it('L-058: is a place in this one, or none: no event of the other is told', async () => {
+    await stage.accepted('mine');
+    await stage.atRest();
+    const other = await stage.created();
+    for (const text of ['theirs', 'theirs', 'theirs']) {
+      await stage.post({ type: 'user.message', text }, other);
+      await stage.atRest(other);
+    }
+    const mine = await stage.events();
+    const statuses = new Set<number>();
+    for (const { id: cursor } of await stage.events(other)) {
+      const answer = await stage.server.send('GET', `/sessions/${stage.id}/events?after=${cursor}`);
+      statuses.add(answer.status);
+      if (answer.status === 200) expect(mine).toEqual(expect.arrayContaining([...(answer.body as { readonly events: readonly unknown[] }).events]));
+      else expect(answer.code).toBe('invalid_cursor');
+    }
+    expect(statuses).toEqual(new Set([200, 400]));
+  });
+});
+
 describe('the queue', () => {
   it('shows what waits, and gives back what is withdrawn: it is told so, and never run', async () => {
     const first = await stage.running();
