@@ -4,6 +4,7 @@
  * Standard output says where it listens and how to begin; the log is on standard error. The exit code is 0 after a
  * SIGTERM or SIGINT, and 1, with one line, where the server could not start.
  */
+import path from 'node:path';
 import { traceOf } from '../http/errors.ts';
 import { createHttpApp } from '../http/server.ts';
 import { createBrain } from '../services/brain.ts';
@@ -31,6 +32,7 @@ import { StorageError } from '../storage/journal.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
 import { tokensFile } from '../storage/tokens-file.ts';
 import { vaultKeyFile } from '../storage/vault-key-file.ts';
+import { builtPage } from './built-page.ts';
 import { firstSteps, urlOf } from './first-steps.ts';
 import { tokensPathOf, type Options } from './option-table.ts';
 import { parseOptions } from './options.ts';
@@ -93,6 +95,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     sessions: brain.sessions,
     credentials: brain.credentials,
     tokens,
+    page: builtPage(disk, path.resolve(import.meta.dirname, '../inspector')),
     clock: systemClock,
     log,
     options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax, corsOrigins: options.corsOrigins },

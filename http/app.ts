@@ -1,6 +1,6 @@
 /**
  * The order in which a request passes, and nothing else: what pages of other origins may read around all of it, failures
- * too, then who is calling, then the route. Health, the front page and the OpenAPI document are open to everybody.
+ * too, then who is calling, then the route. Health, the front page, the inspector's files and the OpenAPI document are open to everybody.
  */
 import Koa, { type Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
@@ -10,10 +10,12 @@ import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
 import { createAuthentication, type KnownTokens } from './auth.ts';
 import { createBodyReader } from './body.ts';
+import type { BuiltPage } from './built-page.ts';
 import { allowOrigins } from './cors.ts';
 import { answerFailures, answerUnrouted } from './failures.ts';
 import { addFrontPage } from './front-page.ts';
 import { addHealthRoutes } from './health.ts';
+import { addInspectorRoutes } from './inspector-routes.ts';
 import { addLifecycleEventRoutes } from './lifecycle/events.ts';
 import { addLifecycleSessionRoutes } from './lifecycle/sessions.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
@@ -28,6 +30,7 @@ export interface HttpDependencies {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
   readonly tokens: TokenService;
+  readonly page: BuiltPage;
   readonly clock: Clock;
   readonly log: Log;
   readonly options: {
@@ -41,7 +44,7 @@ export interface HttpDependencies {
 }
 
 export function createApp(dependencies: HttpDependencies): Koa {
-  const { sessions, credentials, tokens, clock, log, options } = dependencies;
+  const { sessions, credentials, tokens, page, clock, log, options } = dependencies;
   const app = new Koa({ env: 'production' });
   // What is left to come here is a connection that broke under its answer.
   app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
@@ -50,6 +53,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   const open = new RouteTable(admit);
   addHealthRoutes(open, () => dependencies.isDraining());
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
+  addInspectorRoutes(open, page);
 
   const guarded = new RouteTable(admit);
   const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };

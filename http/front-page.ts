@@ -56,6 +56,7 @@ that only grows. What it has acknowledged outlives the process.</p>
 <pre>curl -N${token} -H 'Accept: text/event-stream' ${sessions}/SESSION_ID/events</pre>
 <h2>Look around</h2>
 <ul>
+  <li><a href="/inspector">/inspector</a>: the sessions as a page: their charts, their journals, and what they do right now</li>
   <li><a href="/v1/sessions">/v1/sessions</a>: the sessions here${needsToken ? ' (needs the token)' : ''}</li>
   <li><a href="/openapi.json">/openapi.json</a>: every route with what it takes and answers, as an OpenAPI document</li>
   <li><a href="/health/ready">/health/ready</a>: empty while this server takes work</li>

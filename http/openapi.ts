@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document, out of the contracts that the routes are registered with. What it says of a route is what the
  * route checks; nothing is written down for the document alone but words.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { queriesOf, refusalsOf, type AnswerContract, type RouteContract } from './contract.ts';
 import { ERROR_WORDS } from './error-words.ts';
 import { errorBody, ERROR_RULES, type ErrorCode } from './errors.ts';
@@ -17,6 +17,7 @@ type Part = Readonly<Record<string, unknown>>;
 const PATH_PARAMETERS: Readonly<Record<string, { readonly schema: z.ZodType; readonly description: string }>> = {
   session_id: { schema: sessionIdSchema, description: 'The session, by the id that its creation answered.' },
   input_id: { schema: inputIdSchema, description: 'The message, by the `id` of its own event.' },
+  file: { schema: z.string(), description: 'The name of a file, as the page has it.' },
   name: { schema: nameSchema, description: "A name of the client's own." },
 };
 

@@ -9,6 +9,7 @@ import { publicEventOf } from '../../machines/projections/public-events.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import { systemClock } from '../../services/system.ts';
 import { FakeCredentialService } from '../support/fake-credential-service.ts';
+import { NO_PAGE } from '../support/fake-page.ts';
 import { FakeSessionService } from '../support/fake-session-service.ts';
 import { FakeTokenService } from '../support/fake-token-service.ts';
 import { LivingServer, type Sent } from '../support/living-server.ts';
@@ -54,6 +55,7 @@ describe('the document', () => {
       sessions: new FakeSessionService(),
       credentials: new FakeCredentialService(),
       tokens: new FakeTokenService(),
+      page: NO_PAGE,
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
       options: { apiKey: undefined, bodyBytesMax: 1, corsOrigins: [] },
@@ -134,7 +136,8 @@ describe('the answers of the server are what the document says', () => {
       visited.add(`${method} ${template}`);
       return answered(method, template, sent);
     };
-    for (const open of ['/health/live', '/health/ready', '/', '/openapi.json']) await visit('GET', open);
+    for (const open of ['/health/live', '/health/ready', '/', '/openapi.json', '/inspector']) await visit('GET', open);
+    expect((await visit('GET', '/inspector/assets/{file}', { at: '/inspector/assets/page-1.js' })).status).toBe(200);
 
     let id = '';
     for (const { value } of examplesOf('POST', '/v1/sessions')) {
@@ -316,7 +319,7 @@ function examplesOf(method: string, template: string): readonly { readonly value
 
 /** A path that leads to the route, though not to anything that is there. */
 function filled(template: Route['path']): string {
-  return template.replace('{session_id}', '0'.repeat(32)).replace('{name}', 'nobody').replace('{input_id}', '3.0');
+  return template.replace('{session_id}', '0'.repeat(32)).replace('{name}', 'nobody').replace('{file}', 'nothing.js').replace('{input_id}', '3.0');
 }
 
 function routesOf(layer: object): readonly string[] {

@@ -3,7 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
+import type { BuiltPage } from '../../http/built-page.ts';
 import { FakeCredentialService } from './fake-credential-service.ts';
+import { NO_PAGE } from './fake-page.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 
@@ -19,6 +21,8 @@ export interface StageOptions {
   readonly corsOrigins?: readonly string[];
   readonly clock?: Clock;
   readonly port?: number;
+  /** Default: it is not built. */
+  readonly page?: BuiltPage;
 }
 
 export interface ErrorBody {
@@ -44,6 +48,7 @@ export class HttpStage {
       sessions: this.sessions,
       credentials: this.credentials,
       tokens: this.tokens,
+      page: options.page ?? NO_PAGE,
       clock: options.clock ?? systemClock,
       log: {
         debug: (event, facts = {}) => this.logged.push({ level: 'debug', event, facts }),

@@ -2,6 +2,7 @@
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import { systemClock } from '../../services/system.ts';
 import type { TokenService } from '../../services/tokens.ts';
+import { SMALL_PAGE } from './fake-page.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 import { LivingBrain, type LivingBrainOptions } from './living-brain.ts';
 
@@ -39,6 +40,7 @@ export class LivingServer {
       sessions: living.brain.sessions,
       credentials: living.brain.credentials,
       tokens,
+      page: SMALL_PAGE,
       // The sockets are real, and so are the bounds on them.
       clock: systemClock,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },

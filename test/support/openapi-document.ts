@@ -113,7 +113,7 @@ export class OpenApiDocument {
     if (untold !== undefined) return `the header ${untold} is not described for ${response.status}`;
     const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
     if (described.content === undefined) return body === '' ? null : `a body is not described for ${response.status}: ${body}`;
-    const media = described.content[type];
+    const media = described.content[type] ?? described.content['*/*'];
     if (media === undefined) return type === '' && body === '' ? `a body is described for ${response.status}` : `the type ${type} is not described`;
     if (type !== 'application/json') return null;
     const problem = this.problem(media.schema, JSON.parse(body));
