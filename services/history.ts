@@ -12,7 +12,7 @@ import {
 } from '../machines/projections/lifecycle-events.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
 import type { Sequence, SessionRecord } from '../machines/records.ts';
-import type { Journal } from '../storage/journal.ts';
+import type { ReadableJournal } from '../storage/journal.ts';
 import { ServiceError } from './errors.ts';
 import { recordsAfter } from './record-codec.ts';
 import type { Page, PageQuery } from './session-service.ts';
@@ -22,7 +22,7 @@ const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 const STEP_BYTES_MAX = 64 * 1024;
 
 export async function eventPage(
-  journal: Journal,
+  journal: ReadableJournal,
   query: PageQuery & { readonly types?: readonly string[] },
 ): Promise<Page<PublicEvent>> {
   assertCursor(journal, query.after);
@@ -36,14 +36,14 @@ export async function eventPage(
   });
 }
 
-export async function recordPage(journal: Journal, query: PageQuery): Promise<Page<SessionRecord>> {
+export async function recordPage(journal: ReadableJournal, query: PageQuery): Promise<Page<SessionRecord>> {
   assertCursor(journal, query.after);
   return page<SessionRecord, Sequence>(journal, query, { ...BY_SEQUENCE, itemsOf: (record) => [record] });
 }
 
 /** A page may end between two events of one record. */
 export async function lifecyclePage(
-  journal: Journal,
+  journal: ReadableJournal,
   query: PageQuery<LifecycleCursor>,
 ): Promise<Page<LifecycleEvent, LifecycleCursor>> {
   assertCursor(journal, query.after.sequence);
@@ -62,7 +62,7 @@ export function seenWhole({ sequence, index }: LifecycleCursor): Sequence {
 }
 
 /** The next records after a sequence: those of a few small frames, or of one large. */
-export async function someRecords(journal: Journal, after: Sequence): Promise<readonly SessionRecord[]> {
+export async function someRecords(journal: ReadableJournal, after: Sequence): Promise<readonly SessionRecord[]> {
   const records: SessionRecord[] = [];
   let bytes = 0;
   for await (const frame of journal.read(after)) {
@@ -74,13 +74,13 @@ export async function someRecords(journal: Journal, after: Sequence): Promise<re
 }
 
 /** Every record after a sequence, to the journal's end. */
-export async function* recordsOf(journal: Journal, after: Sequence): AsyncGenerator<SessionRecord> {
+export async function* recordsOf(journal: ReadableJournal, after: Sequence): AsyncGenerator<SessionRecord> {
   for await (const frame of journal.read(after)) yield* recordsAfter(frame, after);
 }
 
 /** How far a reader at a cursor has seen all that it is shown: behind its last item lie only records that are none. */
 export async function shownThrough(
-  journal: Journal,
+  journal: ReadableJournal,
   after: Sequence,
   project: (record: SessionRecord) => readonly unknown[],
 ): Promise<Sequence> {
@@ -93,13 +93,13 @@ export async function shownThrough(
 }
 
 /** The journal's first record. */
-export async function creationOf(journal: Journal): Promise<SessionRecord<'session_created'>> {
+export async function creationOf(journal: ReadableJournal): Promise<SessionRecord<'session_created'>> {
   const first = await recordAt(journal, 1);
   if (first?.type !== 'session_created') throw new ServiceError('internal', 'a session begins with its creation');
   return first;
 }
 
-export async function recordAt(journal: Journal, sequence: Sequence): Promise<SessionRecord | null> {
+export async function recordAt(journal: ReadableJournal, sequence: Sequence): Promise<SessionRecord | null> {
   for await (const frame of journal.read(sequence - 1)) {
     return recordsAfter(frame, sequence - 1)[0] ?? null;
   }
@@ -124,7 +124,7 @@ const BY_SEQUENCE = {
   cursorPast: (sequence: Sequence) => sequence,
 };
 
-async function page<T, C>(journal: Journal, { after, limit }: PageQuery<C>, reading: Reading<T, C>): Promise<Page<T, C>> {
+async function page<T, C>(journal: ReadableJournal, { after, limit }: PageQuery<C>, reading: Reading<T, C>): Promise<Page<T, C>> {
   const through = reading.throughOf(after);
   const items: T[] = [];
   let cursor = after;
@@ -146,7 +146,7 @@ async function page<T, C>(journal: Journal, { after, limit }: PageQuery<C>, read
 }
 
 /** A cursor past the end is another session's: following it would miss what is still to come. */
-export function assertCursor(journal: Journal, after: Sequence): void {
+export function assertCursor(journal: ReadableJournal, after: Sequence): void {
   if (after <= journal.lastSequence) return;
   throw new ServiceError('invalid_cursor', `this session has ${journal.lastSequence} records; no cursor of it is ${after}`);
 }

@@ -157,6 +157,12 @@ export interface ListQuery {
   readonly session_id?: string;
 }
 
+export interface SessionPage {
+  readonly sessions: readonly (SessionView | DamagedSessionView)[];
+  /** The id after which the next page begins; null at the end. */
+  readonly next_cursor: string | null;
+}
+
 export type MetadataChanges = Readonly<Record<string, string | null>>;
 
 export interface PageQuery<C = Sequence> {
@@ -165,16 +171,33 @@ export interface PageQuery<C = Sequence> {
   readonly limit: number;
 }
 
-export interface SessionService {
+/** What is asked about sessions without changing any. */
+export interface SessionReads {
   /** Rejects with `not_found` where the tenant has no such session, and as any first look at it does. */
   assertThere(tenant: string, sessionId: string): Promise<void>;
-  create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView>;
   get(tenant: string, sessionId: string): Promise<SessionView>;
-  /** By id, ascending; `next_cursor` is null at the end. */
-  list(
+  /** By id, ascending. */
+  list(tenant: string, query: ListQuery): Promise<SessionPage>;
+
+  events(tenant: string, sessionId: string, query: PageQuery & { readonly types?: readonly string[] }): Promise<Page<PublicEvent>>;
+  journal(tenant: string, sessionId: string, query: PageQuery): Promise<Page<SessionRecord>>;
+  transcript(
     tenant: string,
-    query: ListQuery,
-  ): Promise<{ readonly sessions: readonly (SessionView | DamagedSessionView)[]; readonly next_cursor: string | null }>;
+    sessionId: string,
+  ): Promise<{ readonly messages: readonly Message[]; readonly through_sequence: Sequence }>;
+
+  /**
+   * Catches up from the journal, then follows. It resolves once the session is known to be there; its sequence ends
+   * after the session's last event, when the session is deleted, and when `signal` aborts. Items are asked for one at a
+   * time: a slow reader holds nothing and misses nothing recorded, and may miss live ones.
+   * `ended`: the session is over and there is nothing after the cursor.
+   */
+  followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>>;
+  followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>>;
+}
+
+export interface SessionService extends SessionReads {
+  create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView>;
 
   /**
    * The first answer of a keyed call that was made before; null where its key is free. Looked at before anything else is
@@ -221,27 +244,13 @@ export interface SessionService {
     sessionId: string,
     query: PageQuery<LifecycleCursor>,
   ): Promise<Page<LifecycleEvent, LifecycleCursor>>;
-  events(tenant: string, sessionId: string, query: PageQuery & { readonly types?: readonly string[] }): Promise<Page<PublicEvent>>;
-  journal(tenant: string, sessionId: string, query: PageQuery): Promise<Page<SessionRecord>>;
-  transcript(
-    tenant: string,
-    sessionId: string,
-  ): Promise<{ readonly messages: readonly Message[]; readonly through_sequence: Sequence }>;
-
-  /**
-   * Catches up from the journal, then follows. It resolves once the session is known to be there; its sequence ends
-   * after the session's last event, when the session is deleted, and when `signal` aborts. Items are asked for one at a
-   * time: a slow reader holds nothing and misses nothing recorded, and may miss live ones.
-   * `ended`: the session is over and there is nothing after the cursor.
-   */
+  /** As `followEvents`. */
   followLifecycle(
     tenant: string,
     sessionId: string,
     after: LifecycleCursor,
     signal: AbortSignal,
   ): Promise<Following<LifecycleEvent>>;
-  followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>>;
-  followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>>;
 }
 
 export interface Following<T> {

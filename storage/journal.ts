@@ -38,10 +38,19 @@ export interface StoredFrame extends Frame {
   readonly bytes: number;
 }
 
-export interface Journal {
-  readonly sessionId: string;
+export interface ReadableJournal {
   /** The sequence of the last acknowledged record; 0 in a journal without any. */
   readonly lastSequence: number;
+
+  /**
+   * The acknowledged frames from the one that holds the sequence `after + 1` on, oldest first, up to the end as it is
+   * when each frame is asked for. Frames before it are not read: a segment is found by its name, a frame by the headers.
+   */
+  read(after: number): AsyncIterable<StoredFrame>;
+}
+
+export interface Journal extends ReadableJournal {
+  readonly sessionId: string;
   /** The last acknowledged frame; null in a journal without any. */
   readonly lastFrame: FrameMark | null;
   /** The bytes of all acknowledged frames, headers included. */
@@ -49,12 +58,6 @@ export interface Journal {
 
   /** Commits one frame. Rejects with `journal_unavailable` or `disk_full`: then the outcome is unknown (J5). */
   append(frame: Frame): Promise<FrameMark>;
-
-  /**
-   * The acknowledged frames from the one that holds the sequence `after + 1` on, oldest first, up to the end as it is
-   * when each frame is asked for. Frames before it are not read: a segment is found by its name, a frame by the headers.
-   */
-  read(after: number): AsyncIterable<StoredFrame>;
 
   /** The checksum of the frame whose last record has this sequence; null where no frame ends there. */
   checksumAt(sequence: number): Promise<number | null>;

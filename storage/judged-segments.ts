@@ -28,15 +28,18 @@ export type Judgement =
 
 /**
  * The segments of a journal, oldest first, each read whole as it is asked for. After a damaged one none follows: what
- * comes behind it cannot be told to belong there. `sessionId`: null takes what the first segment says.
+ * comes behind it cannot be told to belong there. `sessionId`: null takes what the first segment says. `after`: those before
+ * the one that holds the next sequence are not read, and not judged.
  */
 export async function* judgedSegments(
   disk: Disk,
   directory: string,
   sessionId: string | null,
+  after = 0,
 ): AsyncGenerator<JudgedSegment, void, void> {
-  const segments = await segmentsIn(disk, directory);
-  let expected = 1;
+  const all = await segmentsIn(disk, directory);
+  const segments = all.slice(Math.max(0, all.findLastIndex((firstSequence) => firstSequence <= after + 1)));
+  let expected = segments.length < all.length ? (segments[0] ?? 1) : 1;
   let owner = sessionId;
   for (const firstSequence of segments) {
     const file = segmentName(firstSequence);
