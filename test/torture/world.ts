@@ -1,11 +1,14 @@
 /** The server under torture between a model and tools that count outside of it, and the ways in which it dies. */
 import { spawn } from 'node:child_process';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OpenAiServer } from '../support/openai-server.ts';
 import { ServerProcess, START_COMMAND } from '../support/server-process.ts';
 import { ToolServer } from '../support/tool-server.ts';
 import { answerOf, TOOLS, workOf } from './message-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
+
+const GARBAGE_COLLECTION = path.resolve(import.meta.dirname, '../support/collect-garbage.mjs');
 
 export type Death = 'kill' | 'kill while stopping' | 'kill while starting' | 'kill while recovering';
 
@@ -23,9 +26,14 @@ export class World {
   static async start(dataDirectory?: string): Promise<World> {
     const model = await OpenAiServer.start(answerOf);
     const tools = await ToolServer.start(TOOLS, workOf);
-    const environment = { ...model.environment, ...tools.environment, BRAIN_CANCEL_SECS: '1' };
+    const environment = { ...model.environment, ...tools.environment, BRAIN_CANCEL_SECS: '1', NODE_OPTIONS: `--import ${GARBAGE_COLLECTION}` };
     const server = await ServerProcess.start({ environment, ...(dataDirectory === undefined ? {} : { dataDirectory }) });
     return new World(model, tools, server);
+  }
+
+  /** Lets the server give back what it can, soon. */
+  collectGarbage(): void {
+    this.server.signal('SIGUSR2');
   }
 
   /** Ends the process in one of the ways; what it may do afterwards is over when this resolves. */
