@@ -2,14 +2,15 @@
  * Following a session, and waiting for what becomes of it: whoever waits for a turn or for an end follows the session's
  * records like any other reader.
  */
+import type { LifecycleCursor } from '../machines/projections/lifecycle-events.ts';
 import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { Catalog } from './catalog.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
-import { someRecords } from './history.ts';
+import { assertCursor, seenWhole, shownThrough, someRecords } from './history.ts';
 import { notFound, serviceError } from './session-refusals.ts';
 import type { SessionRegistry } from './session-registry.ts';
-import type { Followed, TurnAnswer } from './session-service.ts';
+import type { Followed, Following, TurnAnswer } from './session-service.ts';
 import { TurnAnswerFold } from './turn-answer.ts';
 
 export interface FollowingParts {
@@ -26,8 +27,27 @@ export class SessionFollowing {
     this.#parts = parts;
   }
 
+  /** Throws `invalid_cursor` for a cursor past the journal's end. */
+  async follow<T>(
+    sessionId: string,
+    after: LifecycleCursor,
+    signal: AbortSignal,
+    project: (record: SessionRecord) => readonly T[],
+  ): Promise<Following<T>> {
+    const { catalog, registry } = this.#parts;
+    const seen = seenWhole(after);
+    const through = await registry.read(sessionId, async (journal) => {
+      assertCursor(journal, after.sequence);
+      return catalog.row(sessionId)?.state === 'ended' ? shownThrough(journal, seen, project) : seen;
+    });
+    // Both of one moment: the end may have been committed since the journal was read.
+    const row = catalog.row(sessionId);
+    const ended = row?.state === 'ended' && through >= row.last_sequence;
+    return { ended, items: this.#items(sessionId, seen, signal, project) };
+  }
+
   /** What a reader is shown of the records, with live events between; a record of which it is shown nothing is passed over. */
-  async *items<T>(
+  async *#items<T>(
     sessionId: string,
     after: Sequence,
     signal: AbortSignal,

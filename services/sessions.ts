@@ -11,46 +11,42 @@ import {
   type LifecycleEvent,
 } from '../machines/projections/lifecycle-events.ts';
 import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
-import type { Sequence, SessionCreated, SessionRecord } from '../machines/records.ts';
+import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
 import type { AdmittedWork } from './admitted-work.ts';
-import type { Catalog, CatalogRow } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
 import { explain } from './explanations.ts';
-import { assertCursor, creationOf, eventPage, lifecyclePage, recordPage, seenWhole, shownThrough } from './history.ts';
+import { eventPage, lifecyclePage, recordPage } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 import { messageKnown, queueMessage, waitingMessages, withdrawMessage } from './queued-messages.ts';
 import { answerAgain } from './repeats.ts';
 import type { UnrecordedRequests } from './unrecorded-requests.ts';
-import { lifecycleStatusOf, statusOf, viewOf } from './session-views.ts';
 import { SessionFollowing } from './session-following.ts';
-import { accepted, notFound, serviceError } from './session-refusals.ts';
+import { sessionPage } from './session-list.ts';
+import { accepted, serviceError } from './session-refusals.ts';
 import type { SessionCredentials } from './session-credentials.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
+import { TenantSessions } from './tenant-sessions.ts';
 import type {
   CreateSession,
-  DamagedSessionView,
   Following,
   ListQuery,
   MetadataChanges,
   Page,
   PageQuery,
   QueuedMessage,
+  SessionPage,
   SessionService,
   SessionView,
   TurnAnswer,
   TurnReceipt,
   WaitingMessage,
 } from './session-service.ts';
-
-type ListFilter = Pick<ListQuery, 'status' | 'lifecycle' | 'metadata'>;
-
-/** The tenant of whoever runs the server. */
-const OPERATOR_TENANT = 'local';
 
 export interface SessionsParts {
   readonly registry: SessionRegistry;
@@ -67,10 +63,12 @@ export interface SessionsParts {
 
 export class Sessions implements SessionService {
   readonly #parts: SessionsParts;
+  readonly #sessions: TenantSessions;
   readonly #following: SessionFollowing;
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
+    this.#sessions = new TenantSessions(parts);
     this.#following = new SessionFollowing(parts);
   }
 
@@ -85,19 +83,19 @@ export class Sessions implements SessionService {
         const sealed = await sessionCredentials.sealedFor(sessionId, created);
         return unrecorded.create(tenant, sessionId, keyed, async () => {
           accepted(await registry.create(sessionId, { kind: 'create', created, transcript }, sealed));
-          return this.#viewOf(sessionId, await this.#rowOf(tenant, sessionId), created);
+          return this.#sessions.createdView(tenant, sessionId, created);
         });
       });
     });
   }
 
   async assertThere(tenant: string, sessionId: string): Promise<void> {
-    await answering(async () => this.#rowOf(tenant, sessionId));
+    await answering(async () => this.#sessions.row(tenant, sessionId));
   }
 
   async get(tenant: string, sessionId: string): Promise<SessionView> {
     return answering(async () => {
-      const view = await this.#view(tenant, sessionId);
+      const view = await this.#sessions.view(tenant, sessionId);
       // At rest there is nothing to explain, and a session that is not in memory need not be read for it.
       if (view.status === 'idle' || view.status === 'ended') return view;
       const explanation = await explain(this.#parts.registry, sessionId);
@@ -105,24 +103,8 @@ export class Sessions implements SessionService {
     });
   }
 
-  async list(
-    tenant: string,
-    { after, limit, session_id: only, ...filter }: ListQuery,
-  ): Promise<{ readonly sessions: readonly (SessionView | DamagedSessionView)[]; readonly next_cursor: string | null }> {
-    return answering(async () => {
-      const sessions: (SessionView | DamagedSessionView)[] = [];
-      let last = after;
-      const ids = only === undefined ? this.#parts.catalog.idsAfter(after) : [only].filter((id) => id > after);
-      for (const sessionId of ids) {
-        const listed = await this.#listed(tenant, sessionId, filter);
-        if (listed === null) continue;
-        // Only a session that this tenant has makes another page: there is nothing to learn from anybody else's.
-        if (sessions.length === limit) return { sessions, next_cursor: last };
-        sessions.push(listed);
-        last = sessionId;
-      }
-      return { sessions, next_cursor: null };
-    });
+  async list(tenant: string, query: ListQuery): Promise<SessionPage> {
+    return answering(async () => sessionPage({ catalog: this.#parts.catalog, sessions: this.#sessions }, tenant, query));
   }
 
   async repeated<R extends KeyedRoute>(
@@ -135,7 +117,7 @@ export class Sessions implements SessionService {
         return (await this.#parts.unrecorded.repeated(tenant, sessionId, call)) as { readonly answer: RouteAnswers[R] } | null;
       }
       if (sessionId === null) throw new Error('only a create names no session');
-      await this.#rowOf(tenant, sessionId);
+      await this.#sessions.row(tenant, sessionId);
       const first = await this.#parts.registry.readState(sessionId, (state) => state.requests.find(call.request, this.#parts.clock.now()));
       if (first === null) return null;
       return { answer: (await this.#again(sessionId, call, first)) as RouteAnswers[R] };
@@ -162,7 +144,7 @@ export class Sessions implements SessionService {
     return answering(async () => {
       const { registry, work } = this.#parts;
       return work.run(async () => {
-        await this.#rowOf(tenant, sessionId);
+        await this.#sessions.row(tenant, sessionId);
         // What is known asks for no new work.
         const known = this.#parts.isDraining() ? await messageKnown(registry, sessionId, message) : null;
         if (known !== null) return known;
@@ -174,7 +156,7 @@ export class Sessions implements SessionService {
 
   async waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]> {
     return answering(async () => {
-      await this.#rowOf(tenant, sessionId);
+      await this.#sessions.row(tenant, sessionId);
       return waitingMessages(this.#parts.registry, sessionId);
     });
   }
@@ -183,7 +165,7 @@ export class Sessions implements SessionService {
     return answering(async () => {
       const { registry, work } = this.#parts;
       await work.run(async () => {
-        await this.#rowOf(tenant, sessionId);
+        await this.#sessions.row(tenant, sessionId);
         await withdrawMessage(registry, sessionId, messageSequence);
       });
     });
@@ -202,25 +184,25 @@ export class Sessions implements SessionService {
   }
 
   async resume(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView> {
-    return this.#keyed(tenant, sessionId, { kind: 'resume' }, keyed, () => this.#view(tenant, sessionId));
+    return this.#keyed(tenant, sessionId, { kind: 'resume' }, keyed, () => this.#sessions.view(tenant, sessionId));
   }
 
   async end(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<SessionView> {
     return this.#keyed(tenant, sessionId, { kind: 'end', mode: 'wait' }, keyed, async () => {
       await this.#following.untilEnded(sessionId);
-      return this.#view(tenant, sessionId);
+      return this.#sessions.view(tenant, sessionId);
     });
   }
 
   async changeMetadata(tenant: string, sessionId: string, changes: MetadataChanges, keyed?: KeyedCall): Promise<SessionView> {
-    return this.#keyed(tenant, sessionId, { kind: 'change_metadata', changes }, keyed, () => this.#view(tenant, sessionId));
+    return this.#keyed(tenant, sessionId, { kind: 'change_metadata', changes }, keyed, () => this.#sessions.view(tenant, sessionId));
   }
 
   async delete(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
     return answering(async () => {
       const { registry, unrecorded, work } = this.#parts;
       await work.run(async () => {
-        await this.#rowOf(tenant, sessionId);
+        await this.#sessions.row(tenant, sessionId);
         // What keeps the session from being opened is said before its key is taken.
         await registry.recover(sessionId);
         await unrecorded.delete(tenant, sessionId, keyed, async () => {
@@ -252,7 +234,7 @@ export class Sessions implements SessionService {
 
   async transcript(tenant: string, sessionId: string): ReturnType<SessionService['transcript']> {
     return answering(async () => {
-      await this.#rowOf(tenant, sessionId);
+      await this.#sessions.row(tenant, sessionId);
       return this.#parts.registry.readState(sessionId, (state) => ({
         messages: state.transcript.messages(),
         through_sequence: state.lastSequence,
@@ -284,31 +266,8 @@ export class Sessions implements SessionService {
     if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server is shutting down and takes no new work');
   }
 
-  /** The tenant's session. It is looked at first where nobody has since the start: reading it recovers it. */
-  async #rowOf(tenant: string, sessionId: string): Promise<CatalogRow> {
-    const { catalog } = this.#parts;
-    if (!catalog.has(sessionId)) throw notFound();
-    if (catalog.row(sessionId) === null) await this.#recover(tenant, sessionId);
-    const row = catalog.row(sessionId);
-    if (row?.tenant !== tenant) throw notFound();
-    return row;
-  }
-
-  /**
-   * One that is refused is for its tenant to hear of, as far as its journal's beginning still says who that is; otherwise
-   * for the operator. To everybody else it is none.
-   */
-  async #recover(tenant: string, sessionId: string): Promise<void> {
-    try {
-      await this.#parts.registry.recover(sessionId);
-    } catch (error) {
-      const owner = (await this.#parts.registry.ownerOf(sessionId)) ?? OPERATOR_TENANT;
-      throw owner === tenant ? error : notFound();
-    }
-  }
-
   async #read<T>(tenant: string, sessionId: string, work: (journal: Journal) => Promise<T>): Promise<T> {
-    await this.#rowOf(tenant, sessionId);
+    await this.#sessions.row(tenant, sessionId);
     return this.#parts.registry.read(sessionId, work);
   }
 
@@ -326,7 +285,7 @@ export class Sessions implements SessionService {
     return answering(async () => {
       const { registry, work } = this.#parts;
       const receipt = await work.run(async () => {
-        await this.#rowOf(tenant, sessionId);
+        await this.#sessions.row(tenant, sessionId);
         if (command.kind === 'send' || command.kind === 'resume') this.#admit();
         return registry.command(sessionId, command, keyed?.request);
       });
@@ -348,36 +307,6 @@ export class Sessions implements SessionService {
     return registry.read(sessionId, (journal) => answerAgain(journal, keyed, first, registry.isResident(sessionId)));
   }
 
-  async #view(tenant: string, sessionId: string): Promise<SessionView> {
-    const row = await this.#rowOf(tenant, sessionId);
-    const { data } = await this.#parts.registry.read(sessionId, creationOf);
-    // The read took its time: what is told is as of now.
-    return this.#viewOf(sessionId, this.#parts.catalog.row(sessionId) ?? row, data);
-  }
-
-  #viewOf(sessionId: string, row: CatalogRow, created: SessionCreated): SessionView {
-    return viewOf(sessionId, row, created, this.#parts.registry.isResident(sessionId));
-  }
-
-  /** Null where it is not this tenant's or not asked for, or was deleted meanwhile. A refused journal takes no other session down. */
-  async #listed(
-    tenant: string,
-    sessionId: string,
-    filter: ListFilter,
-  ): Promise<SessionView | DamagedSessionView | null> {
-    try {
-      if (!matches(await this.#rowOf(tenant, sessionId), filter)) return null;
-      return await this.#view(tenant, sessionId);
-    } catch (error) {
-      const answer = serviceError(error);
-      if (answer.code === 'not_found') return null;
-      // One session's damage, or a disk that fails under it, takes no other off the list.
-      if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };
-      if (answer.code !== 'journal_unavailable' && answer.code !== 'disk_full') throw answer;
-      return { session_id: sessionId, damaged: true, message: 'the journal cannot be read now, since the disk fails under it' };
-    }
-  }
-
   async #follow<T>(
     tenant: string,
     sessionId: string,
@@ -386,29 +315,10 @@ export class Sessions implements SessionService {
     project: (record: SessionRecord) => readonly T[],
   ): Promise<Following<T>> {
     return answering(async () => {
-      const { catalog } = this.#parts;
-      const seen = seenWhole(after);
-      const through = await this.#read(tenant, sessionId, async (journal) => {
-        assertCursor(journal, after.sequence);
-        return catalog.row(sessionId)?.state === 'ended' ? shownThrough(journal, seen, project) : seen;
-      });
-      // Both of one moment: the end may have been committed since the journal was read.
-      const row = catalog.row(sessionId);
-      const ended = row?.state === 'ended' && through >= row.last_sequence;
-      return { ended, items: this.#following.items(sessionId, seen, signal, project) };
+      await this.#sessions.row(tenant, sessionId);
+      return this.#following.follow(sessionId, after, signal, project);
     });
   }
-}
-
-function matches(row: CatalogRow, { status, lifecycle, metadata = {} }: ListFilter): boolean {
-  if (lifecycle !== undefined && !matchesLifecycle(row, lifecycle)) return false;
-  if (status !== undefined && statusOf(row.state) !== status) return false;
-  return Object.entries(metadata).every(([name, value]) => Object.hasOwn(row.metadata, name) && row.metadata[name] === value);
-}
-
-function matchesLifecycle(row: CatalogRow, { status }: NonNullable<ListQuery['lifecycle']>): boolean {
-  const actual = lifecycleStatusOf(row.state);
-  return actual !== null && (status === undefined || status === actual);
 }
 
 async function answering<T>(work: () => Promise<T>): Promise<T> {

@@ -166,7 +166,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'let-damage-end-a-list',
     breaks: [11],
-    changes: [{ file: 'services/sessions.ts', search: "if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };", replace: '' }],
+    changes: [{ file: 'services/session-list.ts', search: "if (answer.code === 'journal_corrupt') return { session_id: sessionId, damaged: true, message: answer.message };", replace: '' }],
   },
   {
     name: 'grant-any-number-of-slots',
