@@ -70,7 +70,7 @@ async function answerTo(sessions: SessionService, request: Request): Promise<unk
     case 'withdraw':
       return sessions.withdraw(tenant, sessionId, Number(body));
     case 'interrupt':
-      return sessions.interrupt(tenant, sessionId);
+      return sessions.cancel(tenant, sessionId);
     default:
       if (isRead(route)) return read(sessions, request, route);
   }

@@ -53,6 +53,7 @@ export const DRAWS: Draws = {
     ['message', 'go on', 'stop', 'go on', 'go on', 'power'],
     ['message', 'settle', 'effect', 'settle', 'stop', 'go on', 'go on', 'power'],
     ['message', 'settle', 'stop', 'go on', 'go on', 'kill'],
+    ['habit', 'message', 'settle', 'stop', 'settle', 'ask', 'settle', 'message', 'settle', 'effect', 'settle'],
     ['message', 'go on', 'kill', 'settle', 'follow', 'settle', 'power'],
     ['message', 'settle', 'effect', 'go on', 'fail', 'ask', 'power'],
     ['message', 'go on', 'fail', 'kill', 'settle', 'ask', 'settle', 'power'],

@@ -29,7 +29,7 @@ export interface LoopWatcher {
 }
 
 /** From the plainest to the strangest. */
-export const PROGRAMS = ['m', 'tmt', 'x', 'X', 'prm', 'otmxt', 'erm', 'MX', 'pdr', 'R', 'cm', 'l', 'F', 'H', 'iH', 'tb', 'vm', 'w'] as const;
+export const PROGRAMS = ['m', 'tmt', 'x', 'eX', 'prm', 'otmxt', 'erm', 'MX', 'epdr', 'cR', 'cm', 'l', 'F', 'H', 'iH', 'tb', 'cvm', 'w'] as const;
 
 export function testLoop(watcher: LoopWatcher): AgentLoop {
   return { name: 'test', turn: (input, host) => new Program(input, host, watcher).run() };
