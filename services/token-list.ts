@@ -7,6 +7,8 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { isSessionId } from '../storage/session-id.ts';
+import { isName, NAME_IN_WORDS } from './names.ts';
 import type { Random } from './ports.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 
@@ -14,17 +16,17 @@ const PREFIX = 'brain_';
 const ID_BYTES = 6;
 const SECRET_BYTES = 32;
 
-/** The whole of a text that is written like a token; its first group is the id. */
-const TOKEN = /^brain_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
+/** How a token is written; the first group is its id. */
+const TOKEN = `${PREFIX}([0-9a-f]{12})_[A-Za-z0-9_-]{43}`;
+const WHOLE_TOKEN = new RegExp(`^${TOKEN}$`);
+const EVERY_TOKEN = new RegExp(TOKEN, 'g');
 
 const tokenSchema = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{12}$/, { error: 'must be 12 lower-case hex digits' }),
-  tenant: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
-    error: 'must be 1 to 128 of A-Z a-z 0-9 . _ : - and begin with a letter or a digit',
-  }),
+  tenant: z.string().refine(isName, { error: `must be ${NAME_IN_WORDS}` }),
   scope: z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')}` }),
   /** The only session that the token sees; null: every session of its tenant. */
-  session_id: z.string().regex(/^[0-9a-f]{32}$/, { error: 'must be the id of a session, 32 lower-case hex digits' }).nullable(),
+  session_id: z.string().refine(isSessionId, { error: 'must be the id of a session, 32 lower-case hex digits' }).nullable(),
   /** Epoch milliseconds, as all times here. */
   created_at: z.int(),
   /** From this moment on the token counts no more; null: it does not expire. */
@@ -92,7 +94,7 @@ export function withoutToken(tokens: readonly Token[], id: string): readonly Tok
 
 /** The id in a text that is written like a token; null in any other. */
 export function tokenIdIn(text: string): string | null {
-  return TOKEN.exec(text)?.[1] ?? null;
+  return WHOLE_TOKEN.exec(text)?.[1] ?? null;
 }
 
 export function sha256Of(text: string): Buffer {
@@ -101,7 +103,7 @@ export function sha256Of(text: string): Buffer {
 
 /** The text with everything in it taken out that is written like a token. */
 export function withoutTokens(text: string, instead: string): string {
-  return text.includes(PREFIX) ? text.replaceAll(/brain_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/g, instead) : text;
+  return text.includes(PREFIX) ? text.replaceAll(EVERY_TOKEN, instead) : text;
 }
 
 function freshId(tokens: readonly Token[], random: Random): string {
@@ -125,5 +127,6 @@ function placeOf(error: z.ZodError): string {
   if (issue === undefined) return 'some place';
   const place = issue.path.length === 0 ? 'its top' : issue.path.join('.');
   if (issue.code === 'unrecognized_keys') return `${place}, which has a field that is not known`;
-  return issue.code === 'invalid_format' || issue.code === 'invalid_value' ? `${place}, which ${issue.message}` : place;
+  const isInOurWords = issue.code === 'custom' || issue.code === 'invalid_format' || issue.code === 'invalid_value';
+  return isInOurWords ? `${place}, which ${issue.message}` : place;
 }

@@ -1,16 +1,14 @@
 /** The alphabets and lengths of everything that a client may name, each as a schema. */
 import { z } from 'zod';
+import { NAME, NAME_IN_WORDS } from '../../services/names.ts';
 
-const NAME = '[A-Za-z0-9][A-Za-z0-9._:-]{0,127}';
 // Controls, unassigned code points and line breaks are what is not printable.
 const MODEL_NAME = '[^\\p{C}\\p{Zl}\\p{Zp}]{1,256}';
 
 /** Environments, credentials, agent loops, providers. */
 export const nameSchema = z
   .string()
-  .regex(new RegExp(`^${NAME}$`), {
-    error: 'must be 1 to 128 of A-Z a-z 0-9 . _ : - and begin with a letter or a digit',
-  });
+  .regex(new RegExp(`^${NAME}$`), { error: `must be ${NAME_IN_WORDS}` });
 
 export const toolNameSchema = z
   .string()

@@ -2,6 +2,7 @@
  * The operator's own providers: a JSON file, read once, at start. Whatever is wrong with it stops the start, and all of it
  * is told at once, in a line for each fault. A key is never in the file: it names the variable that holds it.
  */
+import { isName } from '../names.ts';
 import { BASE_URL, parseBaseUrl } from './base-url.ts';
 import { PROVIDER_PROTOCOLS, type ConfiguredProvider, type ProviderProtocol } from './configured-providers.ts';
 import { DEMO_MODEL } from './demo-provider.ts';
@@ -20,7 +21,6 @@ export interface ProvidersFile {
 }
 
 const FIELDS: readonly string[] = ['name', 'protocol', 'base_url', 'api_key_env', 'models'];
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 const MODEL_NAME = /^\P{Cc}{1,256}$/u;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const KEY = /^[\x21-\x7e]+$/;
@@ -99,7 +99,7 @@ function keyIn(
 }
 
 function parseName(name: unknown): string | null {
-  return typeof name === 'string' && NAME.test(name) && name !== DEMO_MODEL.provider ? name : null;
+  return typeof name === 'string' && isName(name) && name !== DEMO_MODEL.provider ? name : null;
 }
 
 function parseProtocol(protocol: unknown): ProviderProtocol | null {
@@ -115,7 +115,7 @@ function parseModels(models: unknown): readonly string[] | null {
 /** By its name where it has one that can be shown. */
 function placeOf(entry: unknown, index: number): string {
   const name = isRecord(entry) ? entry['name'] : undefined;
-  return typeof name === 'string' && NAME.test(name) ? `provider ${name}` : `provider number ${index + 1}`;
+  return typeof name === 'string' && isName(name) ? `provider ${name}` : `provider number ${index + 1}`;
 }
 
 /** The line alone: what the runtime quotes of it may be a key that does not belong there. */
