@@ -4,7 +4,7 @@ import { closeSchema, lifecycleSessionListSchema, lifecycleSessionSchema } from 
 import { lifecycleListQuery } from '../wire/lifecycle-queries.ts';
 import { createLifecycleSessionBody } from '../wire/lifecycle-requests.ts';
 import { noQuery } from '../wire/queries.ts';
-import { changeMetadataBody, metadataFilters, noBody } from '../wire/requests.ts';
+import { metadataChanges, metadataFilters, noBody } from '../wire/requests.ts';
 import { EXAMPLE_CREATE, EXAMPLE_LIFECYCLE_SESSION } from './examples.ts';
 
 export const createSession = {
@@ -82,11 +82,7 @@ export const changeMetadata = {
   scope: 'manage',
   query: noQuery,
   isKeyed: true,
-  body: {
-    schema: changeMetadataBody,
-    isOptional: false,
-    examples: { labels: { summary: 'One name set, one taken away', value: { metadata: { team: 'blue', draft: null } } } },
-  },
+  body: metadataChanges,
   answers: {
     200: { description: 'The session with its metadata as it is now.', schema: lifecycleSessionSchema, example: EXAMPLE_LIFECYCLE_SESSION },
   },

@@ -3,7 +3,7 @@ import { CREATE_REFUSALS, type GuardedContract } from '../contract.ts';
 import { sessionListSchema, sessionSchema } from '../wire/answers.ts';
 import { EXAMPLE_SESSION } from '../wire/examples.ts';
 import { listQuery, noQuery } from '../wire/queries.ts';
-import { changeMetadataBody, createSessionBody, metadataFilters } from '../wire/requests.ts';
+import { createSessionBody, metadataChanges, metadataFilters } from '../wire/requests.ts';
 
 export const createSession = {
   operation: 'createSession',
@@ -97,11 +97,7 @@ export const changeMetadata = {
   scope: 'manage',
   query: noQuery,
   isKeyed: true,
-  body: {
-    schema: changeMetadataBody,
-    isOptional: false,
-    examples: { labels: { summary: 'One name set, one taken away', value: { metadata: { team: 'blue', draft: null } } } },
-  },
+  body: metadataChanges,
   answers: { 200: { description: 'The session with its metadata as it is now.', schema: sessionSchema, example: EXAMPLE_SESSION } },
   refusals: ['session_ended'],
 } as const satisfies GuardedContract;

@@ -113,13 +113,20 @@ export const noBody = {
 } as const;
 
 /** A null takes the name away. How many names are left is the session's to say. */
-export const changeMetadataBody = z
+const changeMetadataBody = z
   .strictObject({
     metadata: z
       .record(metadataKeySchema, metadataValueSchema.nullable())
       .meta({ description: `Names to set, and with null to take away. All others stay. The session has at most ${METADATA_PAIRS_MAX} afterwards.` }),
   })
   .meta({ id: 'ChangeMetadata' });
+
+/** The body of a change of metadata, as a contract says it. */
+export const metadataChanges = {
+  schema: changeMetadataBody,
+  isOptional: false,
+  examples: { labels: { summary: 'One name set, one taken away', value: { metadata: { team: 'blue', draft: null } } } },
+} as const;
 
 /** Filters of the list, by key: a session is listed where all of them are so. No session has more names than this. */
 export const metadataFilters = {
