@@ -223,8 +223,6 @@ export interface SessionService extends SessionReads {
   waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]>;
   /** Takes a message off the queue. Rejects with `already_started`, or `not_found` where no such message waits. */
   withdraw(tenant: string, sessionId: string, messageSequence: Sequence): Promise<void>;
-  /** Accepted in every state; nothing changes where no turn is running. Answers when it is recorded. */
-  interrupt(tenant: string, sessionId: string): Promise<void>;
   /**
    * Ends the session, and stops its running turn for it. Accepted in every state, and more than once. Answers when it is
    * recorded.

@@ -171,10 +171,6 @@ export class Sessions implements SessionService {
     });
   }
 
-  async interrupt(tenant: string, sessionId: string): Promise<void> {
-    await this.cancel(tenant, sessionId);
-  }
-
   async close(tenant: string, sessionId: string, keyed?: KeyedCall): Promise<void> {
     await this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }, keyed, () => Promise.resolve(null));
   }

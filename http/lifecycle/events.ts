@@ -22,7 +22,7 @@ export function addLifecycleEventRoutes(table: RouteTable, dependencies: RouteDe
     const sent = parseBody(sendEvent.body.schema, body);
     context.status = 202;
     if (sent.type === 'user.interrupt') {
-      await sessions.interrupt(tenant, sessionId);
+      await sessions.cancel(tenant, sessionId);
       const answer: InterruptAnswer = { status: 'interrupt_requested' };
       answerJson(context, answer);
       return;

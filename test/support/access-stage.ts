@@ -107,7 +107,7 @@ export class AccessStage {
         break;
       case 'interrupted':
         lastInput = await turn('hang');
-        await sessions.interrupt(tenant, id);
+        await sessions.cancel(tenant, id);
         break;
       case 'failed':
         lastInput = await turn('fail');

@@ -100,10 +100,6 @@ export class FakeSessionService implements SessionService {
     return this.#answer('withdraw', args, undefined);
   }
 
-  interrupt(...args: Parameters<SessionService['interrupt']>): Promise<void> {
-    return this.#answer('interrupt', args, undefined);
-  }
-
   close(...args: Parameters<SessionService['close']>): Promise<void> {
     return this.#answer('close', args, undefined);
   }

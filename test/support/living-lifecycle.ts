@@ -41,7 +41,7 @@ export class LivingLifecycle {
   }
 
   interrupt(): Promise<void> {
-    return this.brain.sessions.interrupt(TENANT, this.id);
+    return this.brain.sessions.cancel(TENANT, this.id);
   }
 
   close(): Promise<void> {

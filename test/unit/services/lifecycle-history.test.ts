@@ -122,7 +122,7 @@ describe('pages of lifecycle events', () => {
       sessions.followLifecycle('else', stage.id, START, new AbortController().signal),
       sessions.waiting('else', stage.id),
       sessions.withdraw('else', stage.id, 3),
-      sessions.interrupt('else', stage.id),
+      sessions.cancel('else', stage.id),
       sessions.close('else', stage.id),
     ];
     for (const one of asked) await expect(one).rejects.toMatchObject({ code: 'not_found' });

@@ -112,7 +112,7 @@ describe('a turn that waits for a slot', () => {
     for (const text of ['one', 'two']) await stage.brain.sessions.queue(TENANT, id, { text });
     await quiescence();
 
-    await stage.brain.sessions.interrupt(TENANT, id);
+    await stage.brain.sessions.cancel(TENANT, id);
     await quiescence();
 
     const types = await stage.brain.types(id);
