@@ -43,7 +43,7 @@ export function explanationOf(explained: Explained, recordAt: (sequence: Sequenc
     case 'creating':
       return sentence('is being created', waitsFor(context, recordAt));
     case 'running.working':
-      return sentence(whyRunning(context, recordAt), isEndAsked(context));
+      return sentence(whyRunning(context, recordAt), endToCome(context));
     case 'running.cancelling':
       return sentence(`is stopping its turn, ${STOPPED_BY[context.turn?.cancel ?? 'caller']}`, waitsFor(context, recordAt));
     case 'interrupted':
@@ -112,7 +112,7 @@ function whyStopped(stop: Sequence | null, recordAt: RecordAt): string {
   }
 }
 
-function isEndAsked({ end }: SessionContext): string | null {
+function endToCome({ end }: SessionContext): string | null {
   return end === null ? null : 'it ends when its turn is over';
 }
 
