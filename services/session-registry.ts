@@ -27,7 +27,7 @@ export class SessionRegistry {
 
   /** `sealed`: the session's own copy of its credentials; null where it has none. */
   async create(sessionId: string, command: Command & { readonly kind: 'create' }, sealed: Uint8Array | null): Promise<Receipt> {
-    this.#assertOpen();
+    this.assertOpen();
     const entry = this.#newEntry(sessionId);
     try {
       const receipt = await entry.create(command, sealed);
@@ -97,11 +97,16 @@ export class SessionRegistry {
     while (this.#entries.size > 0) await Promise.all([...this.#entries.values()].map((entry) => entry.shutDown()));
   }
 
+  /** Throws `draining` once the registry is closed. */
+  assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
+  }
+
   /** Runs on the session's entry; one that is closing is waited for, and looked up again. */
   async #withEntry<T>(sessionId: string, work: (entry: SessionEntry) => Promise<T>): Promise<T> {
     for (;;) {
       // Opening a session again for whoever lost it to the close would never come to an end.
-      this.#assertOpen();
+      this.assertOpen();
       const entry = this.#entries.get(sessionId) ?? this.#newEntry(sessionId);
       if (entry.closing !== null) {
         await entry.closing;
@@ -114,10 +119,6 @@ export class SessionRegistry {
         if (!(error instanceof ActorStopped)) throw error;
       }
     }
-  }
-
-  #assertOpen(): void {
-    if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
   }
 
   #newEntry(sessionId: string): SessionEntry {

@@ -24,6 +24,7 @@ export class TenantSessions {
 
   /** The session's row. It is looked at first where nobody has since the start: reading it recovers it. */
   async row(tenant: string, sessionId: string): Promise<CatalogRow> {
+    this.#registry.assertOpen();
     if (!this.#catalog.has(sessionId)) throw notFound();
     if (this.#catalog.row(sessionId) === null) await this.#recover(tenant, sessionId);
     const row = this.#catalog.row(sessionId);
@@ -51,6 +52,8 @@ export class TenantSessions {
     try {
       await this.#registry.recover(sessionId);
     } catch (error) {
+      // From then on nobody can read whose session it is: its own tenant must not be told that there is none.
+      this.#registry.assertOpen();
       const owner = (await this.#registry.ownerOf(sessionId)) ?? OPERATOR_TENANT;
       throw owner === tenant ? error : notFound();
     }

@@ -157,4 +157,18 @@ describe('close', () => {
     await stage.brain.close();
     await expect(stage.brain.close()).resolves.toBeUndefined();
   });
+
+  it('tells a tenant whose session nobody looked at since the start that the server shuts down, and not that there is none', async () => {
+    const stage = await LivingBrain.start();
+    const { session_id } = await stage.sessions.create('acme', { surface: 'v1' });
+    const { brain } = await stage.restart();
+    const asked = brain.sessions.get('acme', session_id);
+    const closed = brain.close();
+
+    await expect(asked).rejects.toMatchObject({ code: 'draining' });
+    await closed;
+    for (const id of [session_id, '0'.repeat(32)]) {
+      await expect(brain.sessions.get('acme', id)).rejects.toMatchObject({ code: 'draining' });
+    }
+  });
 });
