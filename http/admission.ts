@@ -8,7 +8,7 @@
  *       right or wrong about the request.
  */
 import type { Context } from 'koa';
-import type { SessionService } from '../services/session-service.ts';
+import type { SessionReads } from '../services/session-service.ts';
 import { tenantWith } from './caller.ts';
 import type { GuardedContract } from './contract.ts';
 import { HttpError } from './errors.ts';
@@ -17,7 +17,7 @@ import { callerOf, sessionIdOf } from './routes.ts';
 /** The tenant for which the route is used; rejects for those who may not use it. */
 export type Admission = (context: Context, contract: GuardedContract) => Promise<string>;
 
-export function createAdmission(sessions: Pick<SessionService, 'assertThere'>): Admission {
+export function createAdmission(sessions: Pick<SessionReads, 'assertThere'>): Admission {
   return async (context, contract) => {
     const caller = callerOf(context);
     const tenant = tenantWith(caller, contract.scope);

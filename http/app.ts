@@ -8,7 +8,7 @@ import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
-import { createAuthentication, type KnownTokens } from './auth.ts';
+import { authenticate } from './auth.ts';
 import { createBodyReader } from './body.ts';
 import type { BuiltPage } from './built-page.ts';
 import { allowOrigins } from './cors.ts';
@@ -23,6 +23,7 @@ import { RouteTable } from './route-table.ts';
 import type { RouteDependencies } from './routes.ts';
 import { addCredentialRoutes } from './v1/credentials.ts';
 import { addHistoryRoutes } from './v1/history.ts';
+import { addSessionReadRoutes } from './v1/session-reads.ts';
 import { addSessionRoutes } from './v1/sessions.ts';
 import { addTurnRoutes } from './v1/turns.ts';
 
@@ -58,6 +59,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   const guarded = new RouteTable(admit);
   const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };
   addSessionRoutes(guarded, routes);
+  addSessionReadRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
   addHistoryRoutes(guarded, routes);
   addLifecycleSessionRoutes(guarded, routes);
@@ -75,16 +77,10 @@ export function createApp(dependencies: HttpDependencies): Koa {
   return app;
 }
 
-const setHeaders: Middleware = async (context, next) => {
+/** On every answer, unless its route knows better. */
+export const setHeaders: Middleware = async (context, next) => {
   context.set('Cache-Control', 'no-store');
   context.set('X-Content-Type-Options', 'nosniff');
   await next();
 };
 
-function authenticate(known: KnownTokens): Middleware {
-  const callerOf = createAuthentication(known);
-  return async (context, next) => {
-    context.state['caller'] = await callerOf(context);
-    await next();
-  };
-}

@@ -11,7 +11,7 @@
  *       little would otherwise have everything once it is revoked.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { TokenService } from '../services/tokens.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
@@ -28,8 +28,17 @@ export interface KnownTokens {
   readonly corsOrigins: readonly string[];
 }
 
+/** Lets through who may call, and notes who that is. */
+export function authenticate(known: KnownTokens): Middleware {
+  const callerOf = createAuthentication(known);
+  return async (context, next) => {
+    context.state['caller'] = await callerOf(context);
+    await next();
+  };
+}
+
 /** The caller of a request; rejects for those who may not call at all. */
-export function createAuthentication({ apiKey, tokens, corsOrigins }: KnownTokens): (context: Context) => Promise<Caller> {
+function createAuthentication({ apiKey, tokens, corsOrigins }: KnownTokens): (context: Context) => Promise<Caller> {
   const expected = apiKey === undefined ? null : digest(apiKey);
   return async (context) => {
     if (expected === null) refuseOtherSites(context, corsOrigins);

@@ -9,9 +9,12 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type Koa from 'koa';
+import type { Clock, Log } from '../services/ports.ts';
 import { createApp, type HttpDependencies } from './app.ts';
 import { corsHeaders, originIn } from './cors.ts';
 import { errorBody, traceOf, type ErrorCode } from './errors.ts';
+import { createLook, type LookDependencies } from './look-app.ts';
 
 // Balancers keep an idle connection for a minute; who closes first loses the request that is on its way.
 const KEEP_ALIVE_MS = 75_000;
@@ -34,7 +37,23 @@ export interface HttpApp {
 }
 
 export function createHttpApp(dependencies: HttpDependencies): HttpApp {
-  const app = createApp(dependencies);
+  const { clock, log, options } = dependencies;
+  return onSockets(createApp(dependencies), { clock, log, corsOrigins: options.corsOrigins });
+}
+
+/** One that shows sessions as they lie on a disk, and changes nothing. */
+export function createLookApp(dependencies: LookDependencies): HttpApp {
+  const { clock, log } = dependencies;
+  return onSockets(createLook(dependencies), { clock, log, corsOrigins: [] });
+}
+
+interface Sockets {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly corsOrigins: readonly string[];
+}
+
+function onSockets(app: Koa, { clock, log, corsOrigins }: Sockets): HttpApp {
   const handle = app.callback();
   const server = createServer({ requireHostHeader: false, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -43,11 +62,11 @@ export function createHttpApp(dependencies: HttpDependencies): HttpApp {
   server.on('request', (request, response) => {
     connections.begin(request, response);
     handle(request, response).catch((error: unknown) => {
-      dependencies.log.error('answer_failed', { trace: traceOf(error) });
+      log.error('answer_failed', { trace: traceOf(error) });
       response.destroy();
     });
   });
-  const forPages = (origin: string | undefined): Readonly<Record<string, string>> => corsHeaders(dependencies.options.corsOrigins, origin);
+  const forPages = (origin: string | undefined): Readonly<Record<string, string>> => corsHeaders(corsOrigins, origin);
   server.on('checkExpectation', (request, response) => {
     const body = renderedError('invalid_request', 'the only Expect that is understood is 100-continue');
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) };
@@ -83,7 +102,7 @@ export function createHttpApp(dependencies: HttpDependencies): HttpApp {
       });
       connections.close();
       const cancel =
-        withinMs === undefined ? () => undefined : dependencies.clock.after(withinMs, () => server.closeAllConnections());
+        withinMs === undefined ? () => undefined : clock.after(withinMs, () => server.closeAllConnections());
       await closed;
       cancel();
     },

@@ -5,7 +5,7 @@ import type { DamagedSessionView, ListQuery, SessionPage, SessionView } from './
 import { lifecycleStatusOf, statusOf } from './session-views.ts';
 import type { TenantSessions } from './tenant-sessions.ts';
 
-type ListFilter = Pick<ListQuery, 'status' | 'lifecycle' | 'metadata'>;
+export type ListFilter = Pick<ListQuery, 'status' | 'lifecycle' | 'metadata'>;
 
 export async function sessionPage(
   { catalog, sessions }: { readonly catalog: Catalog; readonly sessions: TenantSessions },
@@ -46,7 +46,7 @@ async function listedSession(
   }
 }
 
-function matches(row: CatalogRow, { status, lifecycle, metadata = {} }: ListFilter): boolean {
+export function matches(row: CatalogRow, { status, lifecycle, metadata = {} }: ListFilter): boolean {
   if (lifecycle !== undefined && !matchesLifecycle(row, lifecycle)) return false;
   if (status !== undefined && statusOf(row.state) !== status) return false;
   return Object.entries(metadata).every(([name, value]) => Object.hasOwn(row.metadata, name) && row.metadata[name] === value);

@@ -2,13 +2,13 @@
  * A journal's files as they lie there, judged and not touched: nothing is locked, cut or flushed. For whoever looks at a
  * copy, or at a directory that no server owns; what a living server is just writing looks torn.
  */
-import type { Disk } from './disk.ts';
-import { FRAME_HEADER_BYTES, readSegmentHeader } from './frame.ts';
-import type { StoredFrame } from './journal.ts';
+import type { Disk, WatchableDisk } from './disk.ts';
+import { FRAME_HEADER_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from './frame.ts';
+import type { ReadableJournal, StoredFrame } from './journal.ts';
 import { REASON_IN_WORDS } from './journal-repair.ts';
 import { scanSegment, type FrameSpan, type ScanVerdict } from './scan.ts';
 import { frameEnd, parseSegmentName, segmentName } from './segment.ts';
-import { readFile } from './whole-file.ts';
+import { readFile, readUpTo } from './whole-file.ts';
 
 export interface JudgedSegment {
   /** Its name in the journal's directory. */
@@ -52,6 +52,45 @@ export async function* judgedSegments(
     const last = judged.frames.at(-1);
     expected = last === undefined ? expected : last.firstSequence + last.recordCount;
   }
+}
+
+/** The session that a journal's first segment names; null where there is none, or its header does not read. */
+export async function sessionNamedIn(disk: Disk, directory: string): Promise<string | null> {
+  const [first] = await segmentsIn(disk, directory);
+  if (first === undefined) return null;
+  const file = await disk.open(`${directory}/${segmentName(first)}`, 'read');
+  try {
+    return readSegmentHeader(await readUpTo(file, 0, SEGMENT_HEADER_BYTES))?.sessionId ?? null;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A journal that nobody holds, up to its last whole commit. */
+export function unownedJournal(
+  disk: Disk,
+  { directory, sessionId, lastSequence }: { readonly directory: string; readonly sessionId: string; readonly lastSequence: number },
+): ReadableJournal {
+  return {
+    lastSequence,
+    async *read(after) {
+      for await (const { frames } of judgedSegments(disk, directory, sessionId, after)) {
+        for (const frame of frames) {
+          // What was appended since is not judged yet.
+          if (frame.firstSequence > lastSequence) return;
+          if (frame.firstSequence + frame.recordCount > after + 1) yield frame;
+        }
+      }
+    },
+  };
+}
+
+/** Another text whenever a commit was appended since, or the last segment was changed. */
+export async function journalStamp(disk: WatchableDisk, directory: string): Promise<string> {
+  const segments = await segmentsIn(disk, directory);
+  const last = segments.at(-1);
+  const stamp = last === undefined ? null : await disk.stamp(`${directory}/${segmentName(last)}`);
+  return `${segments.length} ${last ?? 0} ${stamp ?? ''}`;
 }
 
 type Judged = Pick<JudgedSegment, 'judgement' | 'frames'>;

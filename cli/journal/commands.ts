@@ -1,7 +1,8 @@
 /** `brain journal print | verify | stat`: each makes lines, and notes in the verdict what it passed. Nothing is written. */
+import { SessionState } from '../../machines/replay.ts';
+import { readSegments, type ReadSegment } from '../../services/read-segments.ts';
 import type { Disk } from '../../storage/disk.ts';
 import { LocateError, type LocatedSession } from './locate.ts';
-import { readSegments, type ReadSegment } from './read-segments.ts';
 import { troubleOf, type Verdict } from './verdict.ts';
 
 export interface JournalCommandParts {
@@ -23,9 +24,9 @@ async function* print({ disk, sessions, verdict, warn }: JournalCommandParts): A
   if (session === undefined || sessions.length > 1) {
     throw new LocateError(`there are ${sessions.length} sessions here: name the directory of one of them, sessions/ID`);
   }
-  for await (const segment of readSegments(disk, session)) {
+  for await (const segment of readSegments(disk, session, SessionState.empty())) {
     verdict.note(segment);
-    for (const { record } of segment.records) yield JSON.stringify(record);
+    for (const record of segment.records) yield JSON.stringify(record);
     const trouble = troubleOf(segment);
     if (trouble !== null) warn(`${segment.name}: ${trouble}`);
   }
@@ -34,7 +35,7 @@ async function* print({ disk, sessions, verdict, warn }: JournalCommandParts): A
 /** One segment a line, then all of them together. */
 async function* verify({ disk, sessions, verdict }: JournalCommandParts): AsyncGenerator<string, void, void> {
   for (const session of sessions) {
-    for await (const segment of readSegments(disk, session)) {
+    for await (const segment of readSegments(disk, session, SessionState.empty())) {
       verdict.note(segment);
       yield `${segment.name}: ${troubleOf(segment) ?? 'clean'}; ${recordsIn(segment)}, ${segment.bytes} bytes`;
     }
@@ -48,10 +49,11 @@ async function* stat({ disk, sessions, verdict, warn }: JournalCommandParts): As
   const total = { records: 0, bytes: 0 };
   let fileBytes = 0;
   for (const session of sessions) {
-    for await (const segment of readSegments(disk, session)) {
+    for await (const segment of readSegments(disk, session, SessionState.empty())) {
       verdict.note(segment);
       fileBytes += segment.bytes;
-      for (const { record, bytes } of segment.records) {
+      for (const record of segment.records) {
+        const bytes = Buffer.byteLength(JSON.stringify(record));
         const size = sizes.get(record.type) ?? { records: 0, bytes: 0 };
         sizes.set(record.type, size);
         for (const sum of [size, total]) {
@@ -77,5 +79,5 @@ function sizeLine(records: string, bytes: string, type: string): string {
 function recordsIn({ records }: ReadSegment): string {
   const first = records[0];
   const last = records.at(-1);
-  return first === undefined || last === undefined ? 'no whole record' : `records ${first.record.sequence} to ${last.record.sequence}`;
+  return first === undefined || last === undefined ? 'no whole record' : `records ${first.sequence} to ${last.sequence}`;
 }

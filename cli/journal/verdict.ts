@@ -1,6 +1,6 @@
 /** What a look at journals comes to: the worst of what was found, as an exit code and in words. */
 import type { Judgement } from '../../storage/judged-segments.ts';
-import type { ReadSegment } from './read-segments.ts';
+import type { ReadSegment } from '../../services/read-segments.ts';
 
 /** 0: everything reads back. 1: an incomplete final write, which the next opening cuts off. 2: damage. */
 const EXIT_CODE_OF: Readonly<Record<Judgement['kind'], 0 | 1 | 2>> = { clean: 0, torn: 1, damaged: 2 };

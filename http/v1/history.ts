@@ -1,16 +1,23 @@
 /** What a session has been through: events and the journal, in pages or followed, and its conversation. */
 import type { Sequence } from '../../machines/records.ts';
-import type { Followed } from '../../services/session-service.ts';
+import type { Clock, Log } from '../../services/ports.ts';
+import type { Followed, SessionReads } from '../../services/session-service.ts';
 import { answerJson } from '../failures.ts';
 import { lastEventId, wantsEventStream } from '../negotiation.ts';
 import type { RouteTable } from '../route-table.ts';
-import { parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
+import { parseQuery, sessionIdOf } from '../routes.ts';
 import { answerEventStream, type Frame } from '../sse.ts';
 import type { EventPageAnswer, JournalPageAnswer, TranscriptAnswer } from '../wire/answers.ts';
 import { parseSequence } from '../wire/queries.ts';
 import { readEvents, readJournal, readTranscript } from './history-contracts.ts';
 
-export function addHistoryRoutes(table: RouteTable, dependencies: RouteDependencies): void {
+export interface HistoryDependencies {
+  readonly sessions: SessionReads;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDependencies): void {
   const { sessions } = dependencies;
 
   table.guarded(readEvents, async (context, tenant) => {

@@ -1,14 +1,14 @@
-/** `/v1/sessions`: create, look at, list, label and delete. */
+/** `/v1/sessions`: create, label and delete. */
 import type { CreateSession } from '../../services/session-service.ts';
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
 import type { RouteTable } from '../route-table.ts';
 import { parseOptionalBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
-import { changeMetadataOf, parseListQuery } from '../session-requests.ts';
-import { listedSessionAnswer, sessionAnswer, type SessionListAnswer } from '../wire/answers.ts';
+import { changeMetadataOf } from '../session-requests.ts';
+import { sessionAnswer } from '../wire/answers.ts';
 import type { CreateSessionBody } from '../wire/requests.ts';
-import { changeMetadata, createSession, deleteSession, getSession, listSessions } from './session-contracts.ts';
+import { changeMetadata, createSession, deleteSession } from './session-contracts.ts';
 
 export function addSessionRoutes(table: RouteTable, dependencies: RouteDependencies): void {
   const { sessions, readBody } = dependencies;
@@ -22,19 +22,6 @@ export function addSessionRoutes(table: RouteTable, dependencies: RouteDependenc
     context.status = 201;
     context.set('Location', `/v1/sessions/${session.session_id}`);
     answerJson(context, sessionAnswer(session));
-  });
-
-  table.guarded(listSessions, async (context, tenant) => {
-    const { after = '', ...query } = parseListQuery(context, listSessions);
-    const page = await sessions.list(tenant, { after, ...query });
-    const answer: SessionListAnswer = { sessions: page.sessions.map(listedSessionAnswer), next_cursor: page.next_cursor };
-    answerJson(context, answer);
-  });
-
-  table.guarded(getSession, async (context, tenant) => {
-    const sessionId = sessionIdOf(context);
-    parseQuery(getSession.query, context);
-    answerJson(context, sessionAnswer(await sessions.get(tenant, sessionId)));
   });
 
   table.guarded(deleteSession, async (context, tenant) => {

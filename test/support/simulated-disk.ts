@@ -15,7 +15,8 @@
  * Faults come from one place: `plan` is asked about every call before it acts.
  */
 
-import type { Disk, DiskFile, DiskLock } from '../../storage/disk.ts';
+import { createHash } from 'node:crypto';
+import type { DiskFile, DiskLock, WatchableDisk } from '../../storage/disk.ts';
 import { SimulatedDirectory, SimulatedFile, type SimulatedNode } from './simulated-nodes.ts';
 
 export type DiskCallKind =
@@ -286,7 +287,7 @@ export class SimulatedDisk {
 }
 
 /** The disk as one process has it, until it dies. */
-export class SimulatedProcess implements Disk {
+export class SimulatedProcess implements WatchableDisk {
   readonly died: Promise<void>;
   readonly #disk: SimulatedDisk;
   #hasEnded = false;
@@ -332,6 +333,14 @@ export class SimulatedProcess implements Disk {
 
   syncDirectory(path: string): Promise<void> {
     return this.#disk.call(this, { kind: 'syncDirectory', path }, () => this.#disk.syncDirectory(path));
+  }
+
+  /** By what is in the file: times are the world's. */
+  stamp(path: string): Promise<string | null> {
+    return this.#disk.call(this, { kind: 'size', path }, () => {
+      const bytes = this.#disk.contents(path);
+      return bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
+    });
   }
 
   async lock(path: string): Promise<DiskLock | null> {

@@ -1,0 +1,70 @@
+/**
+ * The application of a read-only look: the inspector, and the part of `/v1` that it reads, over sessions as they lie on a
+ * disk. It asks for no token, and so it takes only whoever reaches it under a loopback name, like a server without a key.
+ */
+import Koa, { type Middleware } from 'koa';
+import type { Clock, Log } from '../services/ports.ts';
+import type { SessionReads } from '../services/session-service.ts';
+import type { TokenService } from '../services/tokens.ts';
+import { createAdmission } from './admission.ts';
+import { setHeaders } from './app.ts';
+import { authenticate } from './auth.ts';
+import type { BuiltPage } from './built-page.ts';
+import { HttpError } from './errors.ts';
+import { answerFailures } from './failures.ts';
+import { addInspectorRoutes } from './inspector-routes.ts';
+import { addOpenApiRoute } from './openapi-route.ts';
+import { RouteTable } from './route-table.ts';
+import { addHistoryRoutes } from './v1/history.ts';
+import { addSessionReadRoutes } from './v1/session-reads.ts';
+
+export interface LookDependencies {
+  readonly sessions: SessionReads;
+  readonly page: BuiltPage;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A page may send the token of the server that it was last opened on. It opens nothing here, and closes nothing. */
+const NO_TOKENS: TokenService = { isToken: () => false, holderOf: () => Promise.resolve(null) };
+
+export function createLook({ sessions, page, clock, log }: LookDependencies): Koa {
+  const app = new Koa({ env: 'production' });
+  app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
+
+  const admit = createAdmission(sessions);
+  const open = new RouteTable(admit);
+  addInspectorRoutes(open, page);
+  const guarded = new RouteTable(admit);
+  addSessionReadRoutes(guarded, { sessions });
+  addHistoryRoutes(guarded, { sessions, clock, log });
+  addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
+
+  app.use(setHeaders);
+  app.use(answerFailures({ clock, log }));
+  app.use(refuseChanges);
+  app.use(leadToPage);
+  open.addTo(app);
+  app.use(authenticate({ apiKey: undefined, tokens: NO_TOKENS, corsOrigins: [] }));
+  guarded.addTo(app);
+  app.use(refuseOtherReads);
+  return app;
+}
+
+const refuseChanges: Middleware = async ({ method }, next) => {
+  if (method !== 'GET' && method !== 'HEAD') {
+    throw new HttpError('method_not_allowed', 'this is a read-only look, without a server: it takes GET and HEAD', {
+      headers: { Allow: 'GET, HEAD' },
+    });
+  }
+  await next();
+};
+
+const leadToPage: Middleware = async (context, next) => {
+  if (context.path === '/') context.redirect('/inspector');
+  else await next();
+};
+
+const refuseOtherReads: Middleware = () => {
+  throw new HttpError('forbidden', 'this is a read-only look, without a server: it shows sessions, their journals and their transcripts');
+};

@@ -1,0 +1,185 @@
+/**
+ * Sessions as they lie on a disk, looked at without a server: of a data directory that nobody runs, or of a session that
+ * was copied from one. What a server would do first, it does not do.
+ *
+ *   K1. Nothing is locked, written, cut or recovered. A turn that a death broke off is shown as it lies there: running.
+ *   K2. An incomplete final write is told, and not shown. In front of damage the journal is shown, and where that begins is
+ *       told with everything else that is asked of the session.
+ *   K3. Whoever may read the files may see every tenant's sessions.
+ *   K4. A journal that was not written since is not folded again. One that a living server writes is shown as of each look.
+ */
+import type { SessionRecord, Sequence } from '../machines/records.ts';
+import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
+import { SessionState } from '../machines/replay.ts';
+import { isErrorCode, storageFailure } from '../storage/disk-failure.ts';
+import type { WatchableDisk } from '../storage/disk.ts';
+import type { ReadableJournal } from '../storage/journal.ts';
+import { journalStamp, unownedJournal } from '../storage/judged-segments.ts';
+import { ServiceError } from './errors.ts';
+import { assertCursor, eventPage, recordPage, recordsOf, shownThrough } from './history.ts';
+import { lookAt, type SessionSight } from './session-sight.ts';
+import { matches, type ListFilter } from './session-list.ts';
+import { notFound, serviceError } from './session-refusals.ts';
+import type {
+  DamagedSessionView,
+  Followed,
+  Following,
+  ListQuery,
+  Page,
+  PageQuery,
+  SessionPage,
+  SessionReads,
+  SessionView,
+} from './session-service.ts';
+import type { SegmentsPlace } from './read-segments.ts';
+import { viewOf } from './session-views.ts';
+
+export interface FoundSession extends SegmentsPlace {
+  readonly sessionId: string;
+}
+
+interface Looked {
+  readonly journal: ReadableJournal;
+  readonly sight: SessionSight;
+}
+
+export class SessionLook implements SessionReads {
+  readonly #disk: WatchableDisk;
+  readonly #find: () => Promise<readonly FoundSession[]>;
+  readonly #sights = new Map<string, { readonly stamp: string; readonly sight: Promise<SessionSight> }>();
+
+  /** `find`: the sessions that are there now, ascending by id. */
+  constructor(disk: WatchableDisk, find: () => Promise<readonly FoundSession[]>) {
+    this.#disk = disk;
+    this.#find = find;
+  }
+
+  async assertThere(_tenant: string, sessionId: string): Promise<void> {
+    await answering(() => this.#found(sessionId));
+  }
+
+  async get(_tenant: string, sessionId: string): Promise<SessionView> {
+    return answering(async () => {
+      const { sight } = await this.#look(sessionId);
+      return viewIn(sessionId, sight);
+    });
+  }
+
+  async list(_tenant: string, { after, limit, session_id: only, ...filter }: ListQuery): Promise<SessionPage> {
+    return answering(async () => {
+      const sessions: (SessionView | DamagedSessionView)[] = [];
+      const found = (await this.#find()).filter(({ sessionId }) => sessionId > after && (only === undefined || sessionId === only));
+      for (const place of found) {
+        const listed = await this.#listed(place, filter);
+        if (listed === null) continue;
+        if (sessions.length === limit) return { sessions, next_cursor: sessions.at(-1)?.session_id ?? null };
+        sessions.push(listed);
+      }
+      return { sessions, next_cursor: null };
+    });
+  }
+
+  async events(_tenant: string, sessionId: string, query: PageQuery & { readonly types?: readonly string[] }): Promise<Page<PublicEvent>> {
+    return answering(async () => eventPage((await this.#look(sessionId)).journal, query));
+  }
+
+  async journal(_tenant: string, sessionId: string, query: PageQuery): Promise<Page<SessionRecord>> {
+    return answering(async () => recordPage((await this.#look(sessionId)).journal, query));
+  }
+
+  async transcript(_tenant: string, sessionId: string): ReturnType<SessionReads['transcript']> {
+    return answering(async () => {
+      const { journal } = await this.#look(sessionId);
+      const state = SessionState.empty();
+      for await (const record of recordsOf(journal, 0)) state.apply(record);
+      return { messages: state.transcript.messages(), through_sequence: state.lastSequence };
+    });
+  }
+
+  async followEvents(_tenant: string, sessionId: string, after: Sequence): Promise<Following<PublicEvent>> {
+    return this.#follow(sessionId, after, (record) => {
+      const event = publicEventOf(record);
+      return event === null ? [] : [event];
+    });
+  }
+
+  async followJournal(_tenant: string, sessionId: string, after: Sequence): Promise<Following<SessionRecord>> {
+    return this.#follow(sessionId, after, (record) => [record]);
+  }
+
+  /** What is there, and then the end: nothing more is to come. */
+  async #follow<T>(sessionId: string, after: Sequence, project: (record: SessionRecord) => readonly T[]): Promise<Following<T>> {
+    return answering(async () => {
+      const { journal } = await this.#look(sessionId);
+      assertCursor(journal, after);
+      const through = await shownThrough(journal, after, project);
+      return { ended: through >= journal.lastSequence, items: itemsOf(journal, after, project) };
+    });
+  }
+
+  /** Null where it is not asked for, or went away meanwhile. What is wrong with one takes no other off the list. */
+  async #listed(place: FoundSession, filter: ListFilter): Promise<SessionView | DamagedSessionView | null> {
+    const { sessionId } = place;
+    try {
+      const { sight } = await this.#lookInto(place);
+      return sight.kind === 'whole' && !matches(sight.row, filter) ? null : viewIn(sessionId, sight);
+    } catch (error) {
+      const { code, message } = serviceError(error);
+      return code === 'not_found' ? null : { session_id: sessionId, damaged: true, message };
+    }
+  }
+
+  async #found(sessionId: string): Promise<FoundSession> {
+    const found = (await this.#find()).find((place) => place.sessionId === sessionId);
+    if (found === undefined) throw notFound();
+    return found;
+  }
+
+  async #look(sessionId: string): Promise<Looked> {
+    return this.#lookInto(await this.#found(sessionId));
+  }
+
+  async #lookInto(place: FoundSession): Promise<Looked> {
+    const { sessionId, journal, name } = place;
+    try {
+      const stamp = await journalStamp(this.#disk, journal);
+      const known = this.#sights.get(sessionId);
+      const sight = known?.stamp === stamp ? known.sight : lookAt(this.#disk, place);
+      this.#sights.set(sessionId, { stamp, sight });
+      const { lastSequence } = await sight;
+      return { journal: unownedJournal(this.#disk, { directory: journal, sessionId, lastSequence }), sight: await sight };
+    } catch (error) {
+      this.#sights.delete(sessionId);
+      if (isErrorCode(error, 'ENOENT')) throw notFound();
+      throw storageFailure(error, `the journal of session ${sessionId} cannot be read`, name);
+    }
+  }
+}
+
+/** Throws for what is damaged, as a server does. */
+function viewIn(sessionId: string, sight: SessionSight): SessionView {
+  if (sight.kind === 'damaged') {
+    const { file, offset } = sight;
+    throw new ServiceError('journal_corrupt', sight.message, { details: { file, offset } });
+  }
+  const view = viewOf(sessionId, sight.row, sight.created, false);
+  return sight.explanation === null ? view : { ...view, explanation: sight.explanation };
+}
+
+async function* itemsOf<T>(
+  journal: ReadableJournal,
+  after: Sequence,
+  project: (record: SessionRecord) => readonly T[],
+): AsyncGenerator<Followed<T>> {
+  for await (const record of recordsOf(journal, after)) {
+    for (const item of project(record)) yield { kind: 'recorded', item };
+  }
+}
+
+async function answering<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
