@@ -5,7 +5,7 @@ import { LocateError } from '../../../cli/journal/locate.ts';
 import { SessionLook } from '../../../services/session-look.ts';
 import { readFrameHeader, SEGMENT_HEADER_BYTES } from '../../../storage/frame.ts';
 import { segmentName } from '../../../storage/segment.ts';
-import { DATA, LivingBrain, TENANT } from '../../support/living-brain.ts';
+import { DATA, type LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { ScriptedTools, WAITS } from '../../support/scripted-tools.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 import type { DiskCallKind, SimulatedDisk } from '../../support/simulated-disk.ts';
