@@ -10,7 +10,7 @@ import cors from '@koa/cors';
 import type { Middleware } from 'koa';
 
 /** What a page may read beside the few headers that browsers show of any answer. */
-const EXPOSED_HEADERS = 'Allow,Idempotent-Replayed,Location,Preference-Applied,Retry-After,WWW-Authenticate';
+const EXPOSED_HEADERS = 'Allow,ETag,Idempotent-Replayed,Location,Preference-Applied,Retry-After,WWW-Authenticate';
 
 // As long as browsers keep what a preflight said. An origin that is taken off the list cannot read answers from then on.
 const PREFLIGHT_SECS = 7200;

@@ -16,9 +16,7 @@ let document: OpenApiDocument;
 let target: FuzzTarget;
 
 beforeAll(async () => {
-  const described = await DescribedServer.open();
-  ({ document } = described);
-  await described.close();
+  document = await DescribedServer.document();
 });
 
 beforeEach(async () => {

@@ -18,9 +18,7 @@ let id: string;
 let session: string;
 
 beforeAll(async () => {
-  const described = await DescribedServer.open();
-  ({ document } = described);
-  await described.close();
+  document = await DescribedServer.document();
 });
 
 beforeEach(async () => {

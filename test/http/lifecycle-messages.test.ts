@@ -9,9 +9,7 @@ let document: OpenApiDocument;
 let stage: DescribedSession;
 
 beforeAll(async () => {
-  const described = await DescribedServer.open();
-  ({ document } = described);
-  await described.close();
+  document = await DescribedServer.document();
 });
 
 beforeEach(async () => {

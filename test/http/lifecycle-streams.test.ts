@@ -4,28 +4,25 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LifecycleCursor, LifecycleEvent } from '../../machines/projections/lifecycle-events.ts';
 import type { Followed, LiveContent } from '../../services/session-service.ts';
 import { eventually } from '../support/eventually.ts';
-import { lifecycleEventAt, ScriptedFollowing, SESSION_ID } from '../support/fake-session-service.ts';
+import { lifecycleEventAt, SESSION_ID } from '../support/fake-session-service.ts';
 import { errorOf, HttpStage } from '../support/http-stage.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { ScriptedFollowings } from '../support/scripted-following.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
 const TIME = '2026-01-01T12:00:00Z';
 
 let clock: ManualClock;
 let stage: HttpStage;
-let followings: ScriptedFollowing<LifecycleEvent>[];
+let followings: ScriptedFollowings<LifecycleEvent>;
 let events: string;
 
 beforeEach(async () => {
   clock = new ManualClock();
   stage = await HttpStage.open({ clock });
   events = `${stage.url}/sessions/${SESSION_ID}/events`;
-  followings = [];
-  stage.sessions.instead.followLifecycle = async (_tenant, _session, _after, signal) => {
-    const following = new ScriptedFollowing<LifecycleEvent>(signal);
-    followings.push(following);
-    return { ended: false, items: following };
-  };
+  followings = new ScriptedFollowings();
+  stage.sessions.instead.followLifecycle = followings.follow;
 });
 
 afterEach(async () => {
@@ -33,10 +30,6 @@ afterEach(async () => {
   clock.advance(0);
   await closed;
 });
-
-async function following(): Promise<ScriptedFollowing<LifecycleEvent>> {
-  return eventually(async () => followings.at(-1), 'a follower');
-}
 
 function recorded(item: LifecycleEvent): Followed<LifecycleEvent> {
   return { kind: 'recorded', item };
@@ -117,7 +110,7 @@ describe('a stream', () => {
   it('L-059, L-063, L-064, L-065: has for each event its type, its cursor and one line of JSON, to the byte', async () => {
     const connection = stage.connect();
     connection.send(`GET /sessions/${SESSION_ID}/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`);
-    const source = await following();
+    const source = await followings.at(0);
     source.add(...EACH.map(([item]) => recorded(item)));
     source.end();
     await eventually(async () => (connection.text.endsWith('0\r\n\r\n') ? true : undefined), 'the end of the stream');
@@ -138,7 +131,7 @@ describe('a stream', () => {
 
   it('L-067: shows live what passes by, with its input and without an id, and not what this surface does not tell', async () => {
     const reader = await SseReader.open(events);
-    (await following()).add(
+    (await followings.at(0)).add(
       live({ type: 'model_delta', data: { started_sequence: 6, text: 'Hel' } }),
       live({ type: 'model_delta', data: { started_sequence: 6, reasoning: 'hm' } }),
       live({ type: 'model_delta', data: { started_sequence: 6, tool_input: '{"a"' } }),
@@ -166,7 +159,7 @@ describe('a stream', () => {
     ['?after=7.1', '', { sequence: 7, index: 1 }],
   ])('L-060, L-061, L-082: begins after the last event id, else after the cursor, else at the start: %s with %s', async (query, lastEventId, after) => {
     const reader = await SseReader.open(`${events}${query}`, lastEventId === undefined ? {} : { lastEventId });
-    await following();
+    await followings.at(0);
     expect(stage.sessions.calls[0]?.args[2]).toEqual(after);
     reader.close();
   });
@@ -179,7 +172,7 @@ describe('a stream', () => {
 
   it('ends after the last event, and is 204 for whoever comes back', async () => {
     const reader = await SseReader.open(events);
-    const source = await following();
+    const source = await followings.at(0);
     source.add(recorded(lifecycleEventAt(9)));
     source.end();
     await reader.ended;

@@ -7,9 +7,7 @@ let document: OpenApiDocument;
 let server: DescribedServer;
 
 beforeAll(async () => {
-  const described = await DescribedServer.open();
-  ({ document } = described);
-  await described.close();
+  document = await DescribedServer.document();
 });
 
 beforeEach(async () => {

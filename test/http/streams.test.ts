@@ -4,26 +4,23 @@ import { ServiceError } from '../../services/errors.ts';
 import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { Followed } from '../../services/session-service.ts';
 import { eventually } from '../support/eventually.ts';
-import { eventAt, recordAt, ScriptedFollowing, SESSION_ID } from '../support/fake-session-service.ts';
+import { eventAt, recordAt, SESSION_ID } from '../support/fake-session-service.ts';
 import { errorOf, HttpStage } from '../support/http-stage.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { ScriptedFollowing, ScriptedFollowings } from '../support/scripted-following.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
 let clock: ManualClock;
 let stage: HttpStage;
-let followings: ScriptedFollowing<PublicEvent>[];
+let followings: ScriptedFollowings<PublicEvent>;
 let events: string;
 
 beforeEach(async () => {
   clock = new ManualClock();
   stage = await HttpStage.open({ clock });
   events = `${stage.url}/v1/sessions/${SESSION_ID}/events`;
-  followings = [];
-  stage.sessions.instead.followEvents = async (_tenant, _session, _after, signal) => {
-    const following = new ScriptedFollowing<PublicEvent>(signal);
-    followings.push(following);
-    return { ended: false, items: following };
-  };
+  followings = new ScriptedFollowings();
+  stage.sessions.instead.followEvents = followings.follow;
 });
 
 afterEach(async () => {
@@ -32,10 +29,6 @@ afterEach(async () => {
   await closed;
   await eventually(async () => (clock.timerCount === 0 ? true : undefined), 'every timer to be stopped');
 });
-
-async function followingAt(index: number): Promise<ScriptedFollowing<PublicEvent>> {
-  return eventually(async () => followings[index], 'a follower');
-}
 
 function recorded(sequence: number, data?: unknown): Followed<PublicEvent> {
   return { kind: 'recorded', item: eventAt(sequence, data) };
@@ -50,7 +43,7 @@ describe('what a stream says', () => {
     const text = '你好🦀é 👩‍👩‍👧 \u2028"\\ line\nbreak';
     const connection = stage.connect();
     connection.send(`GET /v1/sessions/${SESSION_ID}/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     const sold: PublicEvent = { sequence: 4, recorded_at: 7, type: 'shop.sold', data: { text }, origin: { kind: 'tool', sequence: 3 } };
     following.add({ kind: 'recorded', item: sold }, delta('你'));
     following.end();
@@ -80,7 +73,7 @@ describe('what a stream says', () => {
   it('keeps a type that holds a line break on its line', async () => {
     const reader = await SseReader.open(events);
     const forged: PublicEvent = { sequence: 4, recorded_at: 1, type: 'a.b\nid: 99\r\ndata: x\rretry: 1', data: null };
-    (await followingAt(0)).add({ kind: 'recorded', item: forged }, recorded(5));
+    (await followings.at(0)).add({ kind: 'recorded', item: forged }, recorded(5));
     await reader.nextOf('turn_started');
     expect(reader.frames.map(({ id }) => id)).toEqual(['4', '5']);
     expect(reader.frames[0]?.data).toBe(JSON.stringify(forged));
@@ -89,7 +82,7 @@ describe('what a stream says', () => {
 
   it('S-189, L-069: gives no id to what is live only', async () => {
     const reader = await SseReader.open(events);
-    (await followingAt(0)).add(recorded(4), delta('a'), recorded(6));
+    (await followings.at(0)).add(recorded(4), delta('a'), recorded(6));
     await reader.next(({ id }) => id === '6', 'the last event');
     expect(reader.frames.map(({ event, id }) => [event, id])).toEqual([
       ['turn_started', '4'],
@@ -102,7 +95,7 @@ describe('what a stream says', () => {
   it('shows the types that are asked for, live ones too', async () => {
     const reader = await SseReader.open(`${events}?types=turn_ended,model_delta`);
     const ended: PublicEvent = { sequence: 5, recorded_at: 1, type: 'turn_ended', data: {} };
-    (await followingAt(0)).add(recorded(4), delta('a'), { kind: 'recorded', item: ended });
+    (await followings.at(0)).add(recorded(4), delta('a'), { kind: 'recorded', item: ended });
     await reader.nextOf('turn_ended');
     expect(reader.frames.map(({ event }) => event)).toEqual(['model_delta', 'turn_ended']);
     reader.close();
@@ -126,14 +119,14 @@ describe('where a stream begins and ends', () => {
     ['?after=7', '', 7],
   ])('S-183, L-082: begins after the last event id, else after the cursor: %s with %s', async (query, lastEventId, after) => {
     const reader = await SseReader.open(`${events}${query}`, lastEventId === undefined ? {} : { lastEventId });
-    await followingAt(0);
+    await followings.at(0);
     expect(stage.sessions.calls[0]?.args[2]).toBe(after);
     reader.close();
   });
 
   it('ends after the last event, and answers 204 to a reader that comes back', async () => {
     const reader = await SseReader.open(events);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     following.add(recorded(9));
     following.end();
     await reader.ended;
@@ -161,7 +154,7 @@ describe('where a stream begins and ends', () => {
 
   it('ends a stream that fails on its way, and tells the operator why', async () => {
     const reader = await SseReader.open(events);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     following.add(recorded(4));
     await reader.nextOf('turn_started');
     following.fail(new Error('the disk'));
@@ -176,7 +169,7 @@ describe('where a stream begins and ends', () => {
 
   it('S-220: gives its last events before a closing server is closed', async () => {
     const reader = await SseReader.open(events);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     const closed = stage.close({});
     following.add(recorded(4));
     await reader.nextOf('turn_started');
@@ -192,16 +185,16 @@ describe('readers', () => {
   it('S1: are paced by their sockets: ten that stall are asked nothing for, and slow nobody down', async () => {
     const bulk = 'x'.repeat(100_000);
     const stalled = await Promise.all(Array.from({ length: 10 }, () => SseReader.open(events, { stalled: true })));
-    await followingAt(9);
+    await followings.at(9);
     const healthy = await SseReader.open(events);
-    const lively = await followingAt(10);
+    const lively = await followings.at(10);
     // More than any kernel buffers for ten sockets that nobody reads.
     const count = 1000;
-    for (const following of followings) following.add(...Array.from({ length: count }, (_, at) => recorded(at + 1, bulk)));
+    for (const following of followings.all) following.add(...Array.from({ length: count }, (_, at) => recorded(at + 1, bulk)));
     await healthy.next(({ id }) => id === String(count), 'the last event');
 
     expect(lively.pulls).toBe(count + 1);
-    const pulls = followings.slice(0, 10).map((following) => following.pulls);
+    const pulls = followings.all.slice(0, 10).map((following) => following.pulls);
     expect(Math.max(...pulls)).toBeLessThan(count / 4);
     // No comment is written into a socket that takes nothing.
     clock.advance(60_000);
@@ -213,12 +206,12 @@ describe('readers', () => {
     expect(first?.frames.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, at) => String(at + 1)));
     expect(first?.comments.all).toEqual([]);
     for (const reader of stalled) reader.close();
-    await eventually(async () => (followings.every(({ isReleased }) => isReleased) ? true : undefined), 'all to be released');
+    await eventually(async () => (followings.all.every(({ isReleased }) => isReleased) ? true : undefined), 'all to be released');
   });
 
   it('S-098: are forgotten with their timers and followers when they go', async () => {
     const reader = await SseReader.open(events);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     await eventually(async () => (clock.timerCount === 1 ? true : undefined), 'the timer');
     reader.close();
     await eventually(async () => (following.isReleased && clock.timerCount === 0 ? true : undefined), 'the release');
@@ -253,7 +246,7 @@ describe('readers', () => {
 describe('the keepalive', () => {
   it('L-066: comes 15 seconds after the last byte, and every 15 seconds after that', async () => {
     const reader = await SseReader.open(events);
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     await eventually(async () => (clock.timerCount === 1 ? true : undefined), 'the timer');
     clock.advance(10_000);
     following.add(recorded(4));

@@ -3,24 +3,21 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import { eventually } from '../support/eventually.ts';
-import { eventAt, ScriptedFollowing, SESSION_ID } from '../support/fake-session-service.ts';
+import { eventAt, SESSION_ID } from '../support/fake-session-service.ts';
 import { HttpStage } from '../support/http-stage.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { ScriptedFollowing, ScriptedFollowings } from '../support/scripted-following.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
 let clock: ManualClock;
 let stage: HttpStage;
-let followings: ScriptedFollowing<PublicEvent>[];
+let followings: ScriptedFollowings<PublicEvent>;
 
 beforeEach(async () => {
   clock = new ManualClock();
   stage = await HttpStage.open({ clock, apiKey: 'key' });
-  followings = [];
-  stage.sessions.instead.followEvents = async (_tenant, _session, _after, signal) => {
-    const following = new ScriptedFollowing<PublicEvent>(signal);
-    followings.push(following);
-    return { ended: false, items: following };
-  };
+  followings = new ScriptedFollowings();
+  stage.sessions.instead.followEvents = followings.follow;
 });
 
 afterEach(async () => {
@@ -34,22 +31,18 @@ function read(token: string, options: { readonly stalled?: boolean } = {}): Prom
   return SseReader.open(`${stage.url}/v1/sessions/${SESSION_ID}/events?access_token=${token}`, options);
 }
 
-function followingAt(index: number): Promise<ScriptedFollowing<PublicEvent>> {
-  return eventually(async () => followings[index], 'a follower');
-}
-
 describe('the end of a token', () => {
   it('ends its streams and lets their followers go, and no other', async () => {
     const mine = stage.tokens.give('mine');
     const readers = await Promise.all([read(mine), read(mine), read(stage.tokens.give('other')), read('key')]);
-    for (const index of readers.keys()) (await followingAt(index)).add({ kind: 'recorded', item: eventAt(4) });
+    for (const index of readers.keys()) (await followings.at(index)).add({ kind: 'recorded', item: eventAt(4) });
     for (const reader of readers) await reader.nextOf('turn_started');
 
     stage.tokens.takeBack(mine);
 
     await Promise.all(readers.slice(0, 2).map(({ ended }) => ended));
-    await eventually(async () => (followings.filter(({ isReleased }) => isReleased).length === 2 ? true : undefined), 'two to be released');
-    for (const following of followings) if (!following.isReleased) following.add({ kind: 'recorded', item: eventAt(5) });
+    await eventually(async () => (followings.all.filter(({ isReleased }) => isReleased).length === 2 ? true : undefined), 'two to be released');
+    for (const following of followings.all) if (!following.isReleased) following.add({ kind: 'recorded', item: eventAt(5) });
     for (const reader of readers.slice(2)) {
       await reader.next(({ id }) => id === '5', 'what came later');
       reader.close();
@@ -61,7 +54,7 @@ describe('the end of a token', () => {
     const token = stage.tokens.give('mine');
     const connection = stage.connect();
     connection.send(`GET /v1/sessions/${SESSION_ID}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`);
-    await followingAt(0);
+    await followings.at(0);
     stage.tokens.takeBack(token);
     await eventually(async () => (connection.text.endsWith('\r\n0\r\n\r\n') ? true : undefined), 'the last chunk');
     connection.send('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -72,7 +65,7 @@ describe('the end of a token', () => {
   it('cuts off a reader that takes nothing, after a second', async () => {
     const token = stage.tokens.give('mine');
     const reader = await read(token, { stalled: true });
-    const following = await followingAt(0);
+    const following = await followings.at(0);
     following.add(...Array.from({ length: 200 }, (_, at) => ({ kind: 'recorded' as const, item: eventAt(at + 1, { text: 'x'.repeat(100_000) }) })));
     const stalledAt = await settled(following);
     expect(stalledAt).toBeLessThan(200);

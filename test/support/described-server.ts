@@ -28,6 +28,13 @@ export class DescribedServer {
     return new DescribedServer(server, document ?? (await OpenApiDocument.of(server)));
   }
 
+  /** The document alone, for the servers that a test opens later. */
+  static async document(): Promise<OpenApiDocument> {
+    const described = await DescribedServer.open();
+    await described.close();
+    return described.document;
+  }
+
   get port(): number {
     return this.#server.port;
   }

@@ -4,7 +4,6 @@ import type { PublicEvent } from '../../machines/projections/public-events.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import type {
   DamagedSessionView,
-  Followed,
   Following,
   Page,
   SessionService,
@@ -172,57 +171,6 @@ export function lifecycleEventAt(sequence: number, text = 'Hello'): LifecycleEve
 
 export function recordAt(sequence: number): SessionRecord<'turn_started'> {
   return { sequence, recorded_at: 1_767_268_800_000, type: 'turn_started', state: 'running.working', data: { message_sequence: 2 } };
-}
-
-/** What a test puts into a stream, item by item, until it ends it or its reader is gone. */
-export class ScriptedFollowing<T> implements AsyncIterable<Followed<T>> {
-  readonly #items: Followed<T>[] = [];
-  #wake: () => void = () => undefined;
-  #isOver = false;
-  #failure: Error | null = null;
-  /** How often an item was asked for. */
-  pulls = 0;
-  isReleased = false;
-
-  constructor(signal: AbortSignal) {
-    const release = (): void => {
-      this.isReleased = true;
-      this.end();
-    };
-    if (signal.aborted) release();
-    else signal.addEventListener('abort', release, { once: true });
-  }
-
-  add(...items: readonly Followed<T>[]): void {
-    this.#items.push(...items);
-    this.#wake();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#wake();
-  }
-
-  fail(error: Error): void {
-    this.#failure = error;
-    this.#wake();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Followed<T>> {
-    for (;;) {
-      this.pulls += 1;
-      while (this.#items.length === 0 && !this.#isOver && this.#failure === null) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-      if (this.isReleased) return;
-      const item = this.#items.shift();
-      if (item !== undefined) yield item;
-      else if (this.#failure !== null) throw this.#failure;
-      else return;
-    }
-  }
 }
 
 async function* nothing(): AsyncGenerator<never> {

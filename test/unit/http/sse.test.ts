@@ -5,8 +5,8 @@ import Koa, { type Context } from 'koa';
 import { describe, expect, it } from 'vitest';
 import { answerEventStream } from '../../../http/sse.ts';
 import type { Log } from '../../../services/ports.ts';
-import { ScriptedFollowing } from '../../support/fake-session-service.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { ScriptedFollowing } from '../../support/scripted-following.ts';
 
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
