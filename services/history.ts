@@ -29,16 +29,19 @@ export async function eventPage(
   const types = query.types === undefined ? null : new Set(query.types);
   return page<PublicEvent, Sequence>(journal, query, {
     ...BY_SEQUENCE,
-    itemsOf: (record) => {
-      const event = publicEventOf(record);
-      return event !== null && (types === null || types.has(event.type)) ? [event] : [];
-    },
+    itemsOf: (record) => publicEventsOf(record).filter(({ type }) => types === null || types.has(type)),
   });
 }
 
 export async function recordPage(journal: ReadableJournal, query: PageQuery): Promise<Page<SessionRecord>> {
   assertCursor(journal, query.after);
   return page<SessionRecord, Sequence>(journal, query, { ...BY_SEQUENCE, itemsOf: (record) => [record] });
+}
+
+/** The public events that a record shows: itself, or none. */
+export function publicEventsOf(record: SessionRecord): readonly PublicEvent[] {
+  const event = publicEventOf(record);
+  return event === null ? [] : [event];
 }
 
 /** A page may end between two events of one record. */

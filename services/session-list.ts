@@ -12,18 +12,25 @@ export async function sessionPage(
   tenant: string,
   { after, limit, session_id: only, ...filter }: ListQuery,
 ): Promise<SessionPage> {
-  const page: (SessionView | DamagedSessionView)[] = [];
-  let last = after;
   const ids = only === undefined ? catalog.idsAfter(after) : [only].filter((id) => id > after);
-  for (const sessionId of ids) {
-    const listed = await listedSession(sessions, tenant, sessionId, filter);
-    if (listed === null) continue;
-    // Only a session that this tenant has makes another page: there is nothing to learn from anybody else's.
-    if (page.length === limit) return { sessions: page, next_cursor: last };
-    page.push(listed);
-    last = sessionId;
+  return pageOf(ids, limit, (sessionId) => listedSession(sessions, tenant, sessionId, filter));
+}
+
+/** The first of those for which `listed` has something to show, `limit` at the most. A `limit` is 1 at least. */
+export async function pageOf<T>(
+  all: Iterable<T>,
+  limit: number,
+  listed: (one: T) => Promise<SessionView | DamagedSessionView | null>,
+): Promise<SessionPage> {
+  const sessions: (SessionView | DamagedSessionView)[] = [];
+  for (const one of all) {
+    const session = await listed(one);
+    if (session === null) continue;
+    // Only a session that is shown makes another page: there is nothing to learn from anybody else's.
+    if (sessions.length === limit) return { sessions, next_cursor: sessions.at(-1)?.session_id ?? null };
+    sessions.push(session);
   }
-  return { sessions: page, next_cursor: null };
+  return { sessions, next_cursor: null };
 }
 
 /** Null where it is not this tenant's or not asked for, or was deleted meanwhile. */

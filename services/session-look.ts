@@ -9,17 +9,17 @@
  *   K4. A journal that was not written since is not folded again. One that a living server writes is shown as of each look.
  */
 import type { SessionRecord, Sequence } from '../machines/records.ts';
-import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
+import type { PublicEvent } from '../machines/projections/public-events.ts';
 import { SessionState } from '../machines/replay.ts';
 import { isErrorCode, storageFailure } from '../storage/disk-failure.ts';
 import type { WatchableDisk } from '../storage/disk.ts';
 import type { ReadableJournal } from '../storage/journal.ts';
 import { journalStamp, unownedJournal } from '../storage/judged-segments.ts';
 import { ServiceError } from './errors.ts';
-import { assertCursor, eventPage, recordPage, recordsOf, shownThrough } from './history.ts';
+import { assertCursor, eventPage, publicEventsOf, recordPage, recordsOf, shownThrough } from './history.ts';
 import { lookAt, type SessionSight } from './session-sight.ts';
-import { matches, type ListFilter } from './session-list.ts';
-import { notFound, serviceError } from './session-refusals.ts';
+import { matches, pageOf, type ListFilter } from './session-list.ts';
+import { answering, notFound, serviceError } from './session-refusals.ts';
 import type {
   DamagedSessionView,
   Followed,
@@ -67,15 +67,8 @@ export class SessionLook implements SessionReads {
 
   async list(_tenant: string, { after, limit, session_id: only, ...filter }: ListQuery): Promise<SessionPage> {
     return answering(async () => {
-      const sessions: (SessionView | DamagedSessionView)[] = [];
       const found = (await this.#find()).filter(({ sessionId }) => sessionId > after && (only === undefined || sessionId === only));
-      for (const place of found) {
-        const listed = await this.#listed(place, filter);
-        if (listed === null) continue;
-        if (sessions.length === limit) return { sessions, next_cursor: sessions.at(-1)?.session_id ?? null };
-        sessions.push(listed);
-      }
-      return { sessions, next_cursor: null };
+      return pageOf(found, limit, (place) => this.#listed(place, filter));
     });
   }
 
@@ -97,10 +90,7 @@ export class SessionLook implements SessionReads {
   }
 
   async followEvents(_tenant: string, sessionId: string, after: Sequence): Promise<Following<PublicEvent>> {
-    return this.#follow(sessionId, after, (record) => {
-      const event = publicEventOf(record);
-      return event === null ? [] : [event];
-    });
+    return this.#follow(sessionId, after, publicEventsOf);
   }
 
   async followJournal(_tenant: string, sessionId: string, after: Sequence): Promise<Following<SessionRecord>> {
@@ -173,13 +163,5 @@ async function* itemsOf<T>(
 ): AsyncGenerator<Followed<T>> {
   for await (const record of recordsOf(journal, after)) {
     for (const item of project(record)) yield { kind: 'recorded', item };
-  }
-}
-
-async function answering<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw serviceError(error);
   }
 }

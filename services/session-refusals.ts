@@ -70,6 +70,15 @@ export function serviceError(error: unknown): ServiceError {
   return new ServiceError('internal', 'something went wrong inside the server; its log has the details', { cause: error });
 }
 
+/** The answer of `work`. Rejects with a `ServiceError` and nothing else. */
+export async function answering<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
 /** Of a session that is not there, and of another tenant's, which must read the same. */
 export function notFound(): ServiceError {
   return new ServiceError('not_found', MESSAGE_OF_STORAGE.session_not_found);

@@ -10,7 +10,7 @@ import {
   type LifecycleCursor,
   type LifecycleEvent,
 } from '../machines/projections/lifecycle-events.ts';
-import { publicEventOf, type PublicEvent } from '../machines/projections/public-events.ts';
+import type { PublicEvent } from '../machines/projections/public-events.ts';
 import type { Sequence, SessionRecord } from '../machines/records.ts';
 import type { Journal } from '../storage/journal.ts';
 import type { AdmittedWork } from './admitted-work.ts';
@@ -19,7 +19,7 @@ import { resolveCreation, seedOf, type CreateServices } from './create-session.t
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
 import { explain } from './explanations.ts';
-import { eventPage, lifecyclePage, recordPage } from './history.ts';
+import { eventPage, lifecyclePage, publicEventsOf, recordPage } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 import { messageKnown, queueMessage, waitingMessages, withdrawMessage } from './queued-messages.ts';
@@ -27,7 +27,7 @@ import { answerAgain } from './repeats.ts';
 import type { UnrecordedRequests } from './unrecorded-requests.ts';
 import { SessionFollowing } from './session-following.ts';
 import { sessionPage } from './session-list.ts';
-import { accepted, serviceError } from './session-refusals.ts';
+import { accepted, answering } from './session-refusals.ts';
 import type { SessionCredentials } from './session-credentials.ts';
 import type { SessionIds } from './session-ids.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -248,10 +248,7 @@ export class Sessions implements SessionService {
   }
 
   async followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>> {
-    return this.#follow(tenant, sessionId, bySequence(after), signal, (record) => {
-      const event = publicEventOf(record);
-      return event === null ? [] : [event];
-    });
+    return this.#follow(tenant, sessionId, bySequence(after), signal, publicEventsOf);
   }
 
   async followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>> {
@@ -314,14 +311,6 @@ export class Sessions implements SessionService {
       await this.#sessions.row(tenant, sessionId);
       return this.#following.follow(sessionId, after, signal, project);
     });
-  }
-}
-
-async function answering<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw serviceError(error);
   }
 }
 
