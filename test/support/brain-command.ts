@@ -1,0 +1,75 @@
+/** The built command `brain`, as a process of its own. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { BrainApi } from './brain-api.ts';
+
+const PROJECT_ROOT = path.resolve(import.meta.dirname, '../..');
+const BRAIN_COMMAND = path.join(PROJECT_ROOT, 'dist/cli/brain.js');
+const START_MS_MAX = 60_000;
+
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+export async function runBrain(...line: readonly string[]): Promise<CommandEnd> {
+  return endOf(process.execPath, [BRAIN_COMMAND, ...line]);
+}
+
+/** A line for a shell, in which `brain` is the command. */
+export async function runInShell(line: string): Promise<CommandEnd> {
+  return endOf('bash', ['-c', `brain() { '${process.execPath}' '${BRAIN_COMMAND}' "$@"; }; ${line}`]);
+}
+
+/** As somebody runs it who has the project, built, and no registry at hand. */
+export async function runWithNpx(...line: readonly string[]): Promise<CommandEnd> {
+  return endOf('npx', ['--offline', 'brain', ...line]);
+}
+
+async function endOf(command: string, line: readonly string[]): Promise<CommandEnd> {
+  const child = spawn(command, line, { cwd: PROJECT_ROOT, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000, killSignal: 'SIGKILL' });
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  return { code, output, errors };
+}
+
+export interface Inspection {
+  readonly api: BrainApi;
+  /** SIGTERM; answers the exit code. */
+  end(): Promise<number | null>;
+}
+
+export async function startInspection(directory: string): Promise<Inspection> {
+  const child = spawn(process.execPath, [BRAIN_COMMAND, 'inspect', directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('exit', (code) => {
+      process.removeListener('exit', killWithUs);
+      resolve(code);
+    });
+  });
+  let told = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the inspection did not start within ${START_MS_MAX} ms: ${told}`)), START_MS_MAX);
+    const listen = (piece: string): void => {
+      told += piece;
+      const address = /^brain shows .*, read-only, on (http:\/\/\S+)\/inspector$/m.exec(told)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    };
+    child.stdout.setEncoding('utf8').on('data', listen);
+    child.stderr.setEncoding('utf8').on('data', listen);
+    void exited.then((code) => reject(new Error(`the inspection ended with ${code}: ${told}`)));
+  });
+  return {
+    api: new BrainApi(url),
+    end: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
