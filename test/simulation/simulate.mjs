@@ -10,6 +10,6 @@ if (!isWhole(values.seed) || !isWhole(values.runs) || !/^\d+(\.\d+)?$/.test(valu
 }
 process.env.BRAIN_SIMULATE_SEED = values.seed ?? String(Date.now() % 1_000_000_000);
 process.env.BRAIN_SIMULATE_RUNS = values.runs ?? (values.minutes === undefined ? '2000' : 'Infinity');
-process.env.BRAIN_SIMULATE_MINUTES = values.minutes ?? '1000000';
+process.env.BRAIN_SIMULATE_MINUTES = values.minutes ?? 'Infinity';
 const vitest = await startVitest('test', [], { watch: false, project: ['simulate'], reporters: ['default'], disableConsoleIntercept: true });
 await vitest.close();

@@ -24,6 +24,8 @@ export interface SimulationFailure {
 class Found extends Error {}
 
 const CHOICES_MAX = 80;
+// A longer timer would go off at once.
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export async function simulate(
   { seed, runs, ms, choicesMax = CHOICES_MAX }: SimulationOptions,
@@ -37,7 +39,7 @@ export async function simulate(
     failing.push(choices);
     throw new Found(violation.message);
   });
-  const plugins = ms === Infinity ? [] : [fc.interruptAfterTimeLimit(ms)];
+  const plugins = ms > TIMER_MS_MAX ? [] : [fc.interruptAfterTimeLimit(ms)];
   await fc.check(property, { seed, numRuns: runs, plugins });
   const choices = failing.at(-1);
   if (choices === undefined) return { failure: null, coverage };
