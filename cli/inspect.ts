@@ -8,17 +8,15 @@ import type { Disk } from '../storage/disk.ts';
 import { sessionNamedIn } from '../storage/judged-segments.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
 import { builtPage } from './built-page.ts';
+import { EXIT_UNAVAILABLE, EXIT_USAGE } from './exit-codes.ts';
 import { urlOf } from './first-steps.ts';
 import { LocateError, locateSessions } from './journal/locate.ts';
-import { OPTIONS, type ListenAddress } from './option-table.ts';
+import { OPTIONS } from './option-table.ts';
+import type { ListenAddress } from './option-values.ts';
 
 export const INSPECT_USAGE = `brain inspect DIRECTORY [--listen HOST:PORT]
                              shows its sessions on a page, as they lie there, until it is interrupted
 DIRECTORY is as PATH is. Nothing is written, locked or recovered there. HOST is a loopback address; default: 127.0.0.1:0, any free port.`;
-
-// As sysexits.h has it.
-const EXIT_USAGE = 64;
-const EXIT_UNAVAILABLE = 69;
 
 // Who still reads an answer then has stopped reading.
 const CLOSE_MS = 1_000;

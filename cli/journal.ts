@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { isErrorCode } from '../storage/disk-failure.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
+import { EXIT_USAGE } from './exit-codes.ts';
 import { JOURNAL_COMMANDS, type JournalCommand } from './journal/commands.ts';
 import { LocateError, locateSessions } from './journal/locate.ts';
 import { Verdict } from './journal/verdict.ts';
@@ -12,9 +13,6 @@ brain journal verify PATH    the verdict of each segment
 brain journal stat PATH      records and bytes by type
 PATH is a data directory, the directory of a session, also of a copied one, or its journal. Nothing is written there.
 Exit code: 0 clean, 1 torn (an incomplete final write, which a server would cut off), 2 damaged, 64 for a wrong command.`;
-
-// As sysexits.h has it: none of the verdicts.
-const EXIT_USAGE = 64;
 
 /** Resolves with the exit code. */
 export async function runJournalCommand(argv: readonly string[], { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>): Promise<number> {

@@ -5,7 +5,21 @@
  * A secret has no flag: the arguments of a process are for everybody on the machine to read.
  */
 import type { Retain } from '../machines/records.ts';
-import { parseVaultKey } from '../storage/vault-key-file.ts';
+import { BASE_URL } from '../services/models/base-url.ts';
+import {
+  boundOrNone,
+  parseKey,
+  parseListenAddress,
+  parseLogLevel,
+  parseOrigins,
+  parseText,
+  parseUrl,
+  parseVaultKeyText,
+  wholeNumber,
+  type ListenAddress,
+  type LogLevel,
+  type VaultKey,
+} from './option-values.ts';
 
 // About 31 years: whoever wants longer wants no bound.
 const SECS_MAX = 1_000_000_000;
@@ -14,20 +28,6 @@ const BODY_BYTES_MAX = 256 * 1024 * 1024;
 // The commit that closes a stopped turn holds a record for each message that waits, and nothing else goes on while it is
 // put together: a moment for 1,000, some seconds for 10,000.
 const QUEUE_MESSAGES_MAX = 1_000;
-
-export interface ListenAddress {
-  /** Without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
-
-/** The text is kept for the search of secrets in what comes from outside. */
-export interface VaultKey {
-  readonly text: string;
-  readonly bytes: Uint8Array;
-}
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** What every option comes to. Durations are milliseconds; null where there is no bound. */
 export interface Options {
@@ -95,7 +95,7 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     isSecret: true,
     takes: 'printable ASCII without spaces, so that it can be sent as a bearer token',
     meaning: 'The token of the tenant `local`. Unset: the server listens on loopback only and asks for none.',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+    parse: parseKey,
   },
   tokensFile: {
     variable: 'BRAIN_TOKENS_FILE',
@@ -125,9 +125,9 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     variable: 'BRAIN_OPENAI_BASE_URL',
     fallback: { value: undefined, shown: 'unset' },
     isSecret: false,
-    takes: 'an http or https URL without a user, a query or a fragment',
+    takes: BASE_URL,
     meaning: 'Where the provider `openai` is reached: calls go to `{url}/chat/completions`. Once it is set, the key is optional.',
-    parse: (text) => (isBaseUrl(text) ? { value: text } : null),
+    parse: parseUrl,
   },
   openaiApiKey: {
     variable: 'OPENAI_API_KEY',
@@ -135,15 +135,15 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     isSecret: true,
     takes: 'printable ASCII without spaces',
     meaning: 'The key for the provider `openai`.',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+    parse: parseKey,
   },
   anthropicBaseUrl: {
     variable: 'BRAIN_ANTHROPIC_BASE_URL',
     fallback: { value: undefined, shown: 'unset' },
     isSecret: false,
-    takes: 'an http or https URL without a user, a query or a fragment',
+    takes: BASE_URL,
     meaning: 'Where the provider `anthropic` is reached: calls go to `{url}/messages`. Once it is set, the key is optional.',
-    parse: (text) => (isBaseUrl(text) ? { value: text } : null),
+    parse: parseUrl,
   },
   anthropicApiKey: {
     variable: 'ANTHROPIC_API_KEY',
@@ -151,7 +151,7 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     isSecret: true,
     takes: 'printable ASCII without spaces',
     meaning: 'The key for the provider `anthropic`.',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? { value: text } : null),
+    parse: parseKey,
   },
   toolsFile: {
     variable: 'BRAIN_TOOLS_FILE',
@@ -275,64 +275,6 @@ export function flagOf(option: Pick<Option<unknown>, 'variable' | 'isSecret'>): 
 /** What holds where an option is not given, as the help and the documentation show it. */
 export function shownFallback(option: Pick<Option<unknown>, 'fallback'>): string {
   return 'text' in option.fallback ? option.fallback.text : option.fallback.shown;
-}
-
-function parseListenAddress(text: string): { readonly value: ListenAddress } | null {
-  const [, bracketed, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):([0-9]{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  return host === undefined || Number(port) > 65_535 ? null : { value: { host, port: Number(port) } };
-}
-
-function parseText(text: string): { readonly value: string } | null {
-  return text === '' ? null : { value: text };
-}
-
-function parseVaultKeyText(text: string): { readonly value: VaultKey } | null {
-  const bytes = parseVaultKey(text);
-  return bytes === null ? null : { value: { text, bytes } };
-}
-
-function parseLogLevel(text: string): { readonly value: LogLevel } | null {
-  return text === 'debug' || text === 'info' || text === 'warn' || text === 'error' ? { value: text } : null;
-}
-
-function wholeNumber(
-  text: string,
-  bounds: { readonly min: number; readonly max: number; readonly unit: number },
-): { readonly value: number } | null {
-  if (!/^[0-9]{1,16}$/.test(text)) return null;
-  const count = Number(text);
-  return count < bounds.min || count > bounds.max ? null : { value: count * bounds.unit };
-}
-
-function boundOrNone(
-  text: string,
-  bounds: { readonly max: number; readonly unit: number },
-): { readonly value: number | null } | null {
-  const number = wholeNumber(text, { ...bounds, min: 0 });
-  return number?.value === 0 ? { value: null } : number;
-}
-
-function parseOrigins(text: string): { readonly value: readonly string[] } | null {
-  const origins = text.split(',').map((origin) => origin.trim());
-  return origins.every(isOrigin) ? { value: [...new Set(origins)] } : null;
-}
-
-/** As browsers write it, since it is compared with what they send: they leave out a scheme's own port, for example. */
-function isOrigin(text: string): boolean {
-  if (/^https?:/i.test(text)) return !text.includes('*') && URL.canParse(text) && new URL(text).origin === text;
-  // An extension's or an app's pages have a scheme of their own.
-  return /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/.test(text);
-}
-
-/** An address that goes into journals: a user or a password in it would be a secret there. */
-function isBaseUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return (
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    [url.username, url.password, url.search, url.hash].every((part) => part === '')
-  );
 }
 
 /** Where the tokens are kept, under these options. */
