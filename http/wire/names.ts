@@ -46,5 +46,5 @@ export function isSessionId(text: string): boolean {
 
 export const sessionIdSchema = z
   .string()
-  .regex(SESSION_ID, { error: 'must be the id of a session, as next_cursor gives it' })
+  .regex(SESSION_ID, { error: 'must be the id of a session, the last one of the page before' })
   .meta({ examples: ['019b7a5e6c00700080a1b2c3d4e5f607'] });

@@ -334,6 +334,8 @@ describe('a list', () => {
     for (const limit of ['0', '1001', '-1', '1.5', 'x', '']) expect([limit, (await server.send('GET', `/sessions?limit=${limit}`)).code]).toEqual([limit, 'invalid_request']);
     for (const limit of ['1', '1000']) expect((await server.send('GET', `/sessions?limit=${limit}`)).status).toBe(200);
     for (const after of ['', 'x', '3.0']) expect([after, (await server.send('GET', `/sessions?after=${after}`)).code]).toEqual([after, 'invalid_cursor']);
+    const { body } = await server.send('GET', '/sessions?after=x');
+    expect(body).toMatchObject({ error: { message: "the query's after must be the id of a session, the last one of the page before" } });
   });
 
   it('L-121: has a hundred sessions where no limit is given', async () => {
