@@ -15,7 +15,7 @@ import { journalCorrupt } from './frame-cursor.ts';
 import { SEGMENT_HEADER_BYTES } from './frame.ts';
 import { scanSegment, type CorruptReason, type FrameSpan } from './scan.ts';
 import { cutFileBack, settleFile } from './settled-file.ts';
-import { OpenSegment, parseSegmentName, SegmentIndex, segmentName } from './segment.ts';
+import { OpenSegment, SegmentIndex, segmentName, segmentsIn } from './segment.ts';
 import { createFile, readFile, replaceFile } from './whole-file.ts';
 
 /** A journal's files, ready for use. */
@@ -215,11 +215,7 @@ async function frameBytesOf(files: Files, segments: readonly number[]): Promise<
 
 async function segmentsOf({ directory, journal }: Files): Promise<readonly number[]> {
   try {
-    const names = await directory.disk.list(directory.at(journal));
-    return names
-      .map(parseSegmentName)
-      .filter((segment) => segment !== null)
-      .toSorted((a, b) => a - b);
+    return await segmentsIn(directory.disk, directory.at(journal));
   } catch (error) {
     if (isErrorCode(error, 'ENOENT')) return [];
     throw error;

@@ -7,7 +7,7 @@ import { FRAME_HEADER_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from './f
 import type { ReadableJournal, StoredFrame } from './journal.ts';
 import { REASON_IN_WORDS } from './journal-repair.ts';
 import { scanSegment, type FrameSpan, type ScanVerdict } from './scan.ts';
-import { frameEnd, parseSegmentName, segmentName } from './segment.ts';
+import { frameEnd, segmentName, segmentsIn } from './segment.ts';
 import { readFile, readUpTo } from './whole-file.ts';
 
 export interface JudgedSegment {
@@ -132,12 +132,4 @@ function storedFrame(bytes: Uint8Array, span: FrameSpan): StoredFrame {
 
 function missingBefore(expected: number): Judged {
   return { judgement: { kind: 'damaged', offset: 0, what: `the segment that begins with ${expected} is missing` }, frames: [] };
-}
-
-async function segmentsIn(disk: Disk, directory: string): Promise<readonly number[]> {
-  const names = await disk.list(directory);
-  return names
-    .map(parseSegmentName)
-    .filter((segment) => segment !== null)
-    .toSorted((a, b) => a - b);
 }

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert';
 import { diskTookNothing } from './disk-failure.ts';
-import type { DiskFile } from './disk.ts';
+import type { Disk, DiskFile } from './disk.ts';
 import { FRAME_HEADER_BYTES, SECTOR_BYTES, SEGMENT_HEADER_BYTES, type FrameHeader } from './frame.ts';
 import { readUpTo } from './whole-file.ts';
 
@@ -28,6 +28,15 @@ export function segmentName(firstSequence: number): string {
 export function parseSegmentName(name: string): number | null {
   const digits = NAME_PATTERN.exec(name)?.[1];
   return digits === undefined ? null : Number(digits);
+}
+
+/** The first sequence of each segment in a directory, ascending. */
+export async function segmentsIn(disk: Disk, directory: string): Promise<readonly number[]> {
+  const names = await disk.list(directory);
+  return names
+    .map(parseSegmentName)
+    .filter((segment) => segment !== null)
+    .toSorted((a, b) => a - b);
 }
 
 export function frameEnd(offset: number, header: FrameHeader): number {
