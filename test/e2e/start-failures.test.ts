@@ -4,7 +4,8 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failedStart, type FailedStart } from '../support/failed-start.ts';
+import type { CommandEnd } from '../support/command-end.ts';
+import { failedStart } from '../support/failed-start.ts';
 import { canMount, mountMemory } from '../support/mounts.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
@@ -21,7 +22,7 @@ function at(name: string): string {
   return path.join(folder, name);
 }
 
-function expectOneLine(start: FailedStart, line: RegExp): void {
+function expectOneLine(start: CommandEnd, line: RegExp): void {
   expect(start).toEqual({ code: 1, output: '', errors: expect.stringMatching(/^[^\n]+\n$/) });
   expect(start.errors).toMatch(line);
   // A stack, or the name of a class, is for whoever wrote the server.

@@ -1,38 +1,25 @@
 /** The built command `brain`, as a process of its own. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { BrainApi } from './brain-api.ts';
+import { endOf, type CommandEnd } from './command-end.ts';
 
 const PROJECT_ROOT = path.resolve(import.meta.dirname, '../..');
 const BRAIN_COMMAND = path.join(PROJECT_ROOT, 'dist/cli/brain.js');
 const START_MS_MAX = 60_000;
 
-export interface CommandEnd {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
 export async function runBrain(...line: readonly string[]): Promise<CommandEnd> {
-  return endOf(process.execPath, [BRAIN_COMMAND, ...line]);
+  return endOf(process.execPath, [BRAIN_COMMAND, ...line], { cwd: PROJECT_ROOT });
 }
 
 /** A line for a shell, in which `brain` is the command. */
 export async function runInShell(line: string): Promise<CommandEnd> {
-  return endOf('bash', ['-c', `brain() { '${process.execPath}' '${BRAIN_COMMAND}' "$@"; }; ${line}`]);
+  return endOf('bash', ['-c', `brain() { '${process.execPath}' '${BRAIN_COMMAND}' "$@"; }; ${line}`], { cwd: PROJECT_ROOT });
 }
 
 /** As somebody runs it who has the project, built, and no registry at hand. */
 export async function runWithNpx(...line: readonly string[]): Promise<CommandEnd> {
-  return endOf('npx', ['--offline', 'brain', ...line]);
-}
-
-async function endOf(command: string, line: readonly string[]): Promise<CommandEnd> {
-  const child = spawn(command, line, { cwd: PROJECT_ROOT, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000, killSignal: 'SIGKILL' });
-  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
-  return { code, output, errors };
+  return endOf('npx', ['--offline', 'brain', ...line], { cwd: PROJECT_ROOT });
 }
 
 export interface Inspection {

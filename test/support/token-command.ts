@@ -1,26 +1,11 @@
 /** The built command that makes, lists and revokes tokens, as a process of its own. */
-import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
+import { endOf, type CommandEnd } from './command-end.ts';
 
 const TOKEN_COMMAND = path.resolve(import.meta.dirname, '../../dist/cli/token.js');
 
-export interface CommandEnd {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
 export async function runTokenCommand(environment: Readonly<Record<string, string>>, ...line: readonly string[]): Promise<CommandEnd> {
-  const child = spawn(process.execPath, [TOKEN_COMMAND, ...line], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], ...environment },
-    timeout: 60_000,
-    killSignal: 'SIGKILL',
-  });
-  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
-  return { code, output, errors };
+  return endOf(process.execPath, [TOKEN_COMMAND, ...line], { env: { PATH: process.env['PATH'], ...environment } });
 }
 
 /** A new token; throws where there is none. */
