@@ -42,6 +42,16 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'The real sockets.',
   },
   {
+    path: 'http/inspector/data/clock.ts',
+    rules: ['Date', 'setTimeout', 'setInterval'],
+    reason: 'The clock of the browser.',
+  },
+  {
+    path: 'http/inspector/data/server.ts',
+    rules: ['fetch', 'crypto.getRandomValues'],
+    reason: 'The network of the browser, and the chance that keys of requests are made of.',
+  },
+  {
     path: 'cli/start.ts',
     rules: ['process', 'dynamic import'],
     reason: 'Puts the program together: its options, signals and exit code, and the operator\'s tools file.',

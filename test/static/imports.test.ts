@@ -28,12 +28,18 @@ describe('the check of imports', () => {
       'client/h.ts': `import { schema } from '../http/wire/schema.ts';`,
       'services/i.ts': `import { start } from '../cli/start.ts';`,
       'http/j.ts': `import { sample } from '../test/support/sample.ts';`,
+      'http/k.ts': `import { App } from './inspector/ui/app.tsx';`,
+      'http/inspector/ui/l.tsx': `import type { Route } from '../../route-table.ts';`,
+      'http/inspector/data/m.ts': `import { Journal } from '../../../storage/journal.ts';`,
     });
 
     expect(printed(forbiddenImports(sources)).toSorted()).toEqual([
       'client/h.ts:1 client imports http',
       'http/g.ts:1 http imports storage',
+      'http/inspector/data/m.ts:1 http/inspector imports storage',
+      'http/inspector/ui/l.tsx:1 http/inspector imports http',
       'http/j.ts:1 http imports test/support/sample.ts',
+      'http/k.ts:1 http imports http/inspector',
       'machines/a.ts:1 machines imports storage',
       'machines/b.ts:1 machines imports storage',
       'machines/c.ts:1 machines imports services',
@@ -61,6 +67,7 @@ describe('the check of imports', () => {
       'machines/a.ts': `import { setup } from 'xstate'; import { b } from './b.ts';`,
       'services/b.ts': `import { a } from '../machines/a.ts'; import { c } from '../storage/c.ts';`,
       'http/c.ts': `import { b } from '../services/b.ts'; import Koa from 'koa';`,
+      'http/inspector/ui/c.tsx': `import { a } from '../../../machines/a.ts'; import { useState } from 'react';`,
       'client/d.ts': `import type { Session } from '../http/wire/session.ts';`,
       'cli/e.ts': `import { c } from '../storage/c.ts'; import { d } from '../http/d.ts';`,
     });

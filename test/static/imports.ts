@@ -18,6 +18,7 @@ const LAYERS_BELOW: Readonly<Record<Layer, readonly Layer[]>> = {
   machines: [],
   storage: [],
   services: ['machines', 'storage'],
+  'http/inspector': ['machines'],
   http: ['machines', 'services'],
   client: [],
   cli: ['machines', 'storage', 'services', 'http', 'client'],

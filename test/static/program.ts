@@ -8,8 +8,8 @@ import ts from 'typescript';
 
 export const PROJECT_ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** The layers, which are the top folders of the sources. */
-export const LAYERS = ['machines', 'storage', 'services', 'http', 'client', 'cli', 'bench'] as const;
+/** The layers, which are folders of the sources: the first that a file is in is its own. */
+export const LAYERS = ['machines', 'storage', 'services', 'http/inspector', 'http', 'client', 'cli', 'bench'] as const;
 export type Layer = (typeof LAYERS)[number];
 
 export interface Sources {
@@ -85,8 +85,9 @@ function relative(fileName: string): string {
 function typescriptFilesIn(layer: string): readonly string[] {
   try {
     return readdirSync(path.join(PROJECT_ROOT, layer), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => `${layer}/${name.split(path.sep).join('/')}`);
+      .filter((name) => /\.tsx?$/.test(name))
+      .map((name) => `${layer}/${name.split(path.sep).join('/')}`)
+      .filter((file) => layerOf(file) === layer);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

@@ -64,10 +64,11 @@ export class ServerProcess {
     return this.#current().readyMs;
   }
 
-  async start(changes: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** `port`: 0 is any that is free. */
+  async start(changes: Readonly<Record<string, string>> = {}, port = 0): Promise<void> {
     if (this.#running !== null) throw new Error('the server runs already');
     Object.assign(this.#environment, changes);
-    this.#running = await this.#spawn();
+    this.#running = await this.#spawn(port);
   }
 
   /** SIGKILL: nothing of the process acts after this resolves. */
@@ -124,9 +125,9 @@ export class ServerProcess {
     return this.#running;
   }
 
-  async #spawn(): Promise<Running> {
+  async #spawn(port: number): Promise<Running> {
     const startedAt = performance.now();
-    const flags = ['--listen', '127.0.0.1:0', '--data-dir', this.dataDirectory];
+    const flags = ['--listen', `127.0.0.1:${port}`, '--data-dir', this.dataDirectory];
     const child = spawn(process.execPath, [START_COMMAND, ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], BRAIN_LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...this.#environment },

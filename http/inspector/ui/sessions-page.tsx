@@ -1,0 +1,62 @@
+/** All sessions: to be looked through, filtered and opened. */
+import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { SESSION_STATUSES, type SessionStatus } from '../../../machines/projections/status.ts';
+import { SessionList } from '../data/session-list.ts';
+import type { Server } from '../data/server.ts';
+import { hasIdParts, parseFilter } from '../model/session-filter.ts';
+import { FailureBanner } from './failure-banner.tsx';
+import { SessionTable } from './session-table.tsx';
+
+interface SessionsPageProps {
+  readonly server: Server;
+  readonly onToken: (token: string) => void;
+}
+
+export function SessionsPage({ server, onToken }: SessionsPageProps) {
+  const [status, setStatus] = useState<SessionStatus | null>(null);
+  const [text, setText] = useState('');
+  const filter = parseFilter(useDeferredValue(text));
+  const metadata = JSON.stringify(filter.metadata);
+  const view = useSessionList(server, status, metadata);
+  const sessions = view.sessions.filter((session) => hasIdParts(session.session_id, filter));
+
+  return (
+    <main className="sessions-page">
+      <h1>Sessions</h1>
+      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Status
+          <select value={status ?? ''} onChange={(event) => setStatus(SESSION_STATUSES.find((known) => known === event.target.value) ?? null)}>
+            <option value="">any</option>
+            {SESSION_STATUSES.map((known) => (
+              <option key={known}>{known}</option>
+            ))}
+          </select>
+        </label>
+        <label className="filters-text">
+          Id, or metadata as key=value
+          <input type="search" value={text} spellCheck={false} onChange={(event) => setText(event.target.value)} />
+        </label>
+        <output className="filters-count">
+          {sessions.length.toLocaleString('en')} {sessions.length === 1 ? 'session' : 'sessions'}
+          {view.isComplete ? '' : ', reading…'}
+        </output>
+      </form>
+      {view.failure !== null && <FailureBanner failure={view.failure} onToken={onToken} />}
+      <SessionTable sessions={sessions} isComplete={view.isComplete} />
+    </main>
+  );
+}
+
+const NOTHING = { sessions: [], isComplete: false, failure: null };
+
+function useSessionList(server: Server, status: SessionStatus | null, metadata: string) {
+  const [list, setList] = useState<SessionList | null>(null);
+  useEffect(() => {
+    const opened = new SessionList(server, { status, metadata: JSON.parse(metadata) as readonly (readonly [string, string])[] });
+    setList(opened);
+    return () => opened.close();
+  }, [server, status, metadata]);
+  const [subscribe, view] = useMemo(() => (list === null ? [() => () => undefined, () => NOTHING] : [list.subscribe, list.view]), [list]);
+  return useSyncExternalStore(subscribe, view);
+}

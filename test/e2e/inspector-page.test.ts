@@ -1,0 +1,148 @@
+/** The inspector as a page: for whoever sees little or has no mouse, and against what a session's contents could do to it. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { Inspector } from '../support/inspector.ts';
+import { calls, says } from '../support/openai-server.ts';
+import { Stage } from '../support/stage.ts';
+
+const isThere = await hasChromium();
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const MARKUP = `<img src=x onerror="document.title='taken'"><script>document.title='taken'</script><b>bold</b>`;
+const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+] as const;
+
+describe.skipIf(!isThere)('the inspector as a page', () => {
+  let browser: Browser;
+  let stage: Stage;
+  let inspector: Inspector;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  afterEach(async () => {
+    await inspector?.page.close();
+    await stage?.strike();
+  });
+
+  it('breaks no rule of accessibility, in light and dark, wide and narrow, and is not wider than its window', async () => {
+    const id = await sessionWithTools();
+    const violations: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const viewport of SIZES) {
+        for (const hash of ['#/', `#/sessions/${id}`, `#/sessions/${id}/at/11`]) {
+          // The rules are put into the page, which its policy would not let in.
+          inspector = await Inspector.open(browser, stage.server.url, hash, { colorScheme, viewport, bypassCSP: true });
+          await inspector.page.locator(hash === '#/' ? '.session-id' : '[data-settled="true"]').first().waitFor();
+          const where = `${hash.replace(id, 'ID')} ${colorScheme} ${viewport.width}`;
+          violations.push(...(await axeViolations(inspector)).map((violation) => `${where}: ${violation}`));
+          expect(await inspector.page.evaluate<number>('document.documentElement.scrollWidth'), where).toBeLessThanOrEqual(viewport.width);
+          await inspector.page.close();
+        }
+      }
+    }
+
+    expect(violations).toEqual([]);
+  });
+
+  it('shows markup in messages, tool calls, results and metadata as text', async () => {
+    stage = await Stage.set({
+      model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'look', arguments: JSON.stringify({ at: MARKUP }) }) : says(MARKUP)),
+      tools: [{ name: 'look' }],
+      tool: () => MARKUP,
+    });
+    const { session_id: id } = await stage.create({ metadata: { team: MARKUP.slice(0, 60) } });
+    await stage.api.send(id, MARKUP);
+    const records = await stage.api.journal(id);
+    inspector = await Inspector.open(browser, stage.server.url, '#/');
+    await inspector.page.getByText(MARKUP.slice(0, 60)).waitFor();
+    for (const { sequence } of records) {
+      await inspector.go(`#/sessions/${id}/at/${sequence}`);
+      await inspector.settledAt(sequence);
+    }
+
+    expect(await inspector.page.locator('.transcript').innerText()).toContain(MARKUP);
+    expect(await inspector.page.title()).toBe('Brain inspector');
+    expect(await inspector.page.locator('main img, main script, main b:not(.travel-place b)').count()).toBe(0);
+    expect(inspector.complaints).toEqual([]);
+  });
+
+  it('is worked with the keyboard alone: to a session, through its records, to its actions', async () => {
+    const id = await sessionWithTools();
+    inspector = await Inspector.open(browser, stage.server.url, '#/');
+    const { page } = inspector;
+    await page.getByRole('link', { name: id }).waitFor();
+    await tabTo(inspector, page.getByRole('link', { name: id }));
+    await page.keyboard.press('Enter');
+    await page.locator('[data-settled="true"]').waitFor();
+
+    await tabTo(inspector, page.getByRole('listbox', { name: 'Records' }));
+    await page.keyboard.press('Home');
+    await inspector.settledAt(1);
+    await page.keyboard.press('ArrowDown');
+    await inspector.settledAt(2);
+    await page.keyboard.press('PageDown');
+    expect(await page.getByRole('listbox').getByRole('option', { selected: true }).innerText()).toContain('turn_ended');
+    await tabTo(inspector, page.getByRole('textbox', { name: 'Message' }));
+    await page.keyboard.type('And at night?');
+    await page.keyboard.press('Enter');
+
+    await page.getByText('And at night?').first().waitFor();
+  });
+
+  it('asks for the token that is missing, says when one is not enough, and keeps it in the tab', async () => {
+    stage = await Stage.set({ model: () => says('Hello.'), environment: { BRAIN_API_KEY: 'the-key-of-the-server' } });
+    const authorization = { authorization: 'Bearer the-key-of-the-server' };
+    const created = await fetch(`${stage.server.url}/v1/sessions`, { method: 'POST', headers: authorization });
+    const { session_id: id } = (await created.json()) as { readonly session_id: string };
+    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    const { page } = inspector;
+
+    await page.getByRole('alert').getByText('needs a token').waitFor();
+    await page.getByLabel('Token').fill('the-key-of-the-server');
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await inspector.settledAt(2);
+    await page.reload();
+    await inspector.settledAt(2);
+
+    expect(await page.evaluate('localStorage.length')).toBe(0);
+    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await page.getByRole('alert').getByText('needs a token').waitFor();
+  });
+
+  async function sessionWithTools(): Promise<string> {
+    stage = await Stage.set({
+      model: (call) => (call.index % 2 === 0 ? calls({ id: 'call_1', name: 'look', arguments: '{"at":"sky"}' }) : says('It is blue.')),
+      tools: [{ name: 'look' }],
+      tool: () => 'blue',
+    });
+    const { session_id: id } = await stage.create({ metadata: { team: 'red' } });
+    await stage.api.send(id, 'What colour is the sky?');
+    return id;
+  }
+});
+
+async function tabTo({ page }: Inspector, target: Locator): Promise<void> {
+  const focused = target.and(page.locator(':focus'));
+  for (let presses = 0; presses < 60; presses += 1) {
+    if ((await focused.count()) > 0) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error('the keyboard does not get there');
+}
+
+async function axeViolations({ page }: Inspector): Promise<readonly string[]> {
+  await page.addScriptTag({ content: AXE });
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}

@@ -1,0 +1,127 @@
+/** The inspector in a real browser, on the built server. */
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { SessionRecord } from '../../machines/records.ts';
+import { SessionState } from '../../machines/replay.ts';
+import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+import { Inspector } from '../support/inspector.ts';
+import { calls, says, silence } from '../support/openai-server.ts';
+import { Stage } from '../support/stage.ts';
+
+const isThere = await hasChromium();
+
+describe.skipIf(!isThere)('the inspector', () => {
+  let browser: Browser;
+  let stage: Stage;
+  let inspector: Inspector;
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  afterEach(async () => {
+    await inspector?.page.close();
+    await stage?.strike();
+  });
+
+  it('lists sessions and opens one of them', async () => {
+    stage = await Stage.set({ model: () => says('Hello.') });
+    const { session_id: id } = await stage.create({ metadata: { team: 'red' } });
+    await stage.create({ metadata: { team: 'blue' } });
+    inspector = await Inspector.open(browser, stage.server.url);
+    const { page } = inspector;
+    await page.getByText('2 sessions').waitFor();
+
+    await page.getByRole('searchbox').fill('team=red');
+    await page.getByText('1 session', { exact: true }).waitFor();
+    await page.getByRole('link', { name: id }).click();
+
+    await inspector.settledAt(2);
+    expect(await inspector.litState()).toBe('suspended');
+    expect(inspector.complaints).toEqual([]);
+  });
+
+  it('shows at each record of a journal the state that the charts give in Node', async () => {
+    stage = await Stage.set({
+      model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'look', arguments: '{"at":"sky"}' }) : says('It is blue.')),
+      tools: [{ name: 'look' }],
+      tool: () => 'blue',
+    });
+    const { session_id: id } = await stage.create();
+    await stage.api.send(id, 'What colour is the sky?');
+    await stage.api.send(id, 'Thank you.');
+    const records = (await stage.api.journal(id)) as unknown as readonly SessionRecord[];
+    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    await inspector.settledAt(records.length);
+    const slider = inspector.page.getByRole('slider', { name: 'Record' });
+    await slider.focus();
+    await slider.press('Home');
+
+    const state = SessionState.empty();
+    for (const record of records) {
+      state.apply(record);
+      if (record.sequence > 1) await slider.press('ArrowRight');
+      await inspector.settledAt(record.sequence);
+
+      expect(await inspector.litState(), `record ${record.sequence}`).toBe(state.state);
+      expect(await shownState(inspector), `record ${record.sequence}`).toEqual({
+        queue: state.context.queue.length,
+        open: Object.keys(state.context.open).length,
+        transcript: state.transcript.length,
+        keyValues: state.keyValues.snapshot().values.length,
+      });
+    }
+    expect(new URL(inspector.page.url()).hash).toBe(`#/sessions/${id}/at/${records.length}`);
+  });
+
+  it('follows a turn: the lit state changes as records come, and a message is sent and interrupted from the page', async () => {
+    stage = await Stage.set({ model: silence });
+    const { session_id: id } = await stage.create();
+    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    const { page } = inspector;
+    await inspector.settledAt(2);
+
+    await page.getByRole('textbox', { name: 'Message' }).fill('think');
+    await page.getByRole('textbox', { name: 'Message' }).press('Enter');
+    await stage.model.calls.at(0);
+    await page.locator('[data-lit="true"][data-name="running.working"]').waitFor();
+    await page.getByText(/The session waits for the model openai\/scripted/).waitFor();
+    await page.getByRole('button', { name: 'Interrupt' }).click();
+
+    await page.locator('[data-lit="true"][data-name="suspended"]').waitFor();
+    expect((await stage.api.journal(id)).map(({ type }) => type)).toContain('turn_cancel_requested');
+    expect(inspector.complaints).toEqual([]);
+  });
+
+  it('says that the server is gone, and goes on by itself when it is back', async () => {
+    stage = await Stage.set({ model: () => says('Hello.') });
+    const { session_id: id } = await stage.create();
+    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    await inspector.settledAt(2);
+    const { port } = new URL(stage.server.url);
+
+    await stage.server.kill();
+    await inspector.page.getByRole('alert').getByText(/does not answer/).waitFor();
+    await stage.server.start({}, Number(port));
+
+    await eventually(async () => ((await inspector.page.getByRole('alert').count()) === 0 ? true : undefined), 'the page is live again');
+    await stage.api.send(id, 'Are you there?');
+    await inspector.page.getByText('Are you there?').first().waitFor();
+  });
+});
+
+/** What the headings beside the chart count. */
+async function shownState({ page }: Inspector): Promise<Readonly<Record<string, number>>> {
+  const countIn = async (heading: string): Promise<number> => Number(await page.getByRole('heading', { name: heading }).locator('small').innerText());
+  return {
+    queue: await countIn('Queue'),
+    open: await countIn('Open effects'),
+    transcript: await countIn('Transcript'),
+    keyValues: await countIn('Key-values'),
+  };
+}
