@@ -38,6 +38,13 @@ export interface FoundSession extends SegmentsPlace {
   readonly sessionId: string;
 }
 
+interface KnownSight {
+  readonly place: FoundSession;
+  /** Of the journal when it was folded. */
+  readonly stamp: string;
+  readonly sight: Promise<SessionSight>;
+}
+
 interface Looked {
   readonly journal: ReadableJournal;
   readonly sight: SessionSight;
@@ -46,7 +53,7 @@ interface Looked {
 export class SessionLook implements SessionReads {
   readonly #disk: WatchableDisk;
   readonly #find: () => Promise<readonly FoundSession[]>;
-  readonly #sights = new Map<string, { readonly stamp: string; readonly sight: Promise<SessionSight> }>();
+  readonly #sights = new Map<string, KnownSight>();
 
   /** `find`: the sessions that are there now, ascending by id. */
   constructor(disk: WatchableDisk, find: () => Promise<readonly FoundSession[]>) {
@@ -119,7 +126,10 @@ export class SessionLook implements SessionReads {
     }
   }
 
+  /** A place that is known is not looked for among all others again: whether it is still there shows when it is read. */
   async #found(sessionId: string): Promise<FoundSession> {
+    const known = this.#sights.get(sessionId);
+    if (known !== undefined) return known.place;
     const found = (await this.#find()).find((place) => place.sessionId === sessionId);
     if (found === undefined) throw notFound();
     return found;
@@ -135,9 +145,9 @@ export class SessionLook implements SessionReads {
       const stamp = await journalStamp(this.#disk, journal);
       const known = this.#sights.get(sessionId);
       const sight = known?.stamp === stamp ? known.sight : lookAt(this.#disk, place);
-      this.#sights.set(sessionId, { stamp, sight });
-      const { lastSequence } = await sight;
-      return { journal: unownedJournal(this.#disk, { directory: journal, sessionId, lastSequence }), sight: await sight };
+      this.#sights.set(sessionId, { place, stamp, sight });
+      const seen = await sight;
+      return { journal: unownedJournal(this.#disk, { directory: journal, sessionId, lastSequence: seen.lastSequence }), sight: seen };
     } catch (error) {
       this.#sights.delete(sessionId);
       if (isErrorCode(error, 'ENOENT')) throw notFound();

@@ -191,9 +191,13 @@ describe('a look', () => {
     expect((await look.get(TENANT, sessionId)).last_sequence).toBe((await brain.journal(sessionId)).length);
   });
 
-  it('knows no session that is not there', async () => {
-    const { brain } = await recorded();
+  it('knows no session that is not there, nor one that is not there any more', async () => {
+    const { brain, sessionId } = await recorded();
     const look = lookAt(brain.disk);
+    await look.get(TENANT, sessionId);
+    await brain.disk.boot().remove(`${DATA}/sessions/${sessionId}`);
+    await expect(look.get(TENANT, sessionId)).rejects.toMatchObject({ code: 'not_found' });
+    expect((await look.list(TENANT, { after: '', limit: 10 })).sessions).toEqual([]);
     for (const ask of [look.get(TENANT, '0'.repeat(32)), look.assertThere(TENANT, 'f'.repeat(32)), look.journal(TENANT, '0'.repeat(32), ALL)]) {
       await expect(ask).rejects.toMatchObject({ code: 'not_found' });
     }
