@@ -19,7 +19,7 @@ export interface ShownCursor {
 
 type Said = readonly [type: string, data: object, input: number | undefined];
 
-export function lifecycleOf(record: WrittenRecord): readonly ShownEvent[] {
+function lifecycleOf(record: WrittenRecord): readonly ShownEvent[] {
   const { sequence, recorded_at } = record;
   return saidOf(record).map(([type, data, input_sequence], index) => ({ sequence, index, recorded_at, type, data, ...(input_sequence === undefined ? {} : { input_sequence }) }));
 }
