@@ -79,6 +79,19 @@ describe('explanationOf', () => {
     expect(explanation(story)).toMatch(/with its turn, cancelled: the turn was cancelled; it takes messages again once it is resumed\.$/);
   });
 
+  it.each(['setup', 'detach'] as const)('says of a session that is being created or ended which environment it waits for: %s', (operation) => {
+    const story = new Story();
+    story.record('session_created', { ...CREATED, environments: ['laptop'] });
+    if (operation === 'detach') {
+      story.record('session_ready', {});
+      story.record('session_ending', {});
+    }
+    const before = operation === 'setup' ? 'The session is being created' : 'The session is ending';
+    expect(explanation(story)).toBe(`${before}.`);
+    const sequence = story.record(`environment_${operation}_started`, { environment: 'laptop', request: {} });
+    expect(explanation(story)).toBe(`${before}; waits for the ${operation} of the environment laptop since 1970-01-01T00:00:0${sequence}Z.`);
+  });
+
   it('says of a creation that failed why, and that it cannot be resumed', () => {
     const story = new Story();
     story.record('session_created', CREATED);
