@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { JournalFold } from '../../../../http/inspector/model/journal-fold.ts';
+import { momentOf, SHOWN_MESSAGES } from '../../../../http/inspector/model/moment.ts';
+import type { SessionRecord } from '../../../../machines/records.ts';
+import { SessionState } from '../../../../machines/replay.ts';
+import { journalOfTurns } from '../../../support/journal-of-turns.ts';
+
+const FIXTURES = path.resolve(import.meta.dirname, '../../../replay/fixtures');
+
+describe('a folded journal', () => {
+  it.each(readdirSync(FIXTURES))('%s is at each record, whatever was looked at before, what the charts make of it', (name) => {
+    const records = recordsIn(name);
+    const fold = new JournalFold();
+    fold.add(records);
+
+    for (const sequence of [...records.keys(), ...[...records.keys()].toReversed()].map((index) => index + 1)) {
+      expect(fold.at(sequence, SHOWN_MESSAGES)?.moment).toEqual(momentAfter(records, sequence));
+    }
+  });
+
+  it('is near everywhere in a long one: from a snapshot it is what it is from the start', () => {
+    const records = journalOfTurns(150);
+    const fold = new JournalFold();
+    fold.add(records.slice(0, 700));
+    fold.add(records.slice(500));
+
+    expect(fold.length).toBe(records.length);
+    for (const sequence of [1, 199, 200, 201, 400, 401, records.length, 3, 799, 598]) {
+      expect(fold.at(sequence, 3)?.moment).toEqual(momentAfter(records, sequence, 3));
+    }
+  });
+
+  it('says what a record changed', () => {
+    const records = recordsIn('parallel-tools.jsonl');
+    const fold = new JournalFold();
+    fold.add(records);
+    const changesOf = (type: string) => fold.at(records.find((record) => record.type === type)?.sequence ?? 0, 3)?.changes;
+
+    const queued = records.find(({ type }) => type === 'message_queued')?.sequence;
+    expect(changesOf('message_queued')).toMatchObject({ queued: [queued], unqueued: [], opened: [], closed: [], transcriptFrom: null });
+    expect(changesOf('turn_started')).toMatchObject({ queued: [], unqueued: [queued], stateBefore: 'suspended' });
+    const call = records.find(({ type }) => type === 'tool_call_started')?.sequence;
+    expect(changesOf('tool_call_started')).toMatchObject({ opened: [call], closed: [] });
+    expect(changesOf('transcript_delta')?.transcriptFrom).toBe(0);
+  });
+
+  it('stops at a record that the charts refuse, and shows what came before', () => {
+    const records = recordsIn('simple-turn.jsonl');
+    const fold = new JournalFold();
+    fold.add(records.map((record) => (record.sequence === 5 ? { ...record, state: 'ended' } : record)));
+
+    expect(fold.refusal?.message).toMatch(/^record 5 /);
+    expect(fold.at(4, 3)?.moment.sequence).toBe(4);
+    expect(fold.at(5, 3)).toBeNull();
+  });
+});
+
+function momentAfter(records: readonly SessionRecord[], sequence: number, shown = SHOWN_MESSAGES): unknown {
+  const state = SessionState.empty();
+  for (const record of records.slice(0, sequence)) state.apply(record);
+  return momentOf(state, (at) => records[at - 1], shown);
+}
+
+function recordsIn(name: string): readonly SessionRecord[] {
+  const lines = readFileSync(path.join(FIXTURES, name), 'utf8').split('\n').filter((line) => line !== '');
+  // The last line is the state that they fold to.
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as SessionRecord);
+}
