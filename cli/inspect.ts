@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { isLoopbackHost } from '../http/loopback.ts';
 import { createLookApp } from '../http/server.ts';
+import type { Log } from '../services/ports.ts';
 import { SessionLook, type FoundSession } from '../services/session-look.ts';
 import { systemClock, systemLog } from '../services/system.ts';
 import type { Disk } from '../storage/disk.ts';
@@ -41,7 +42,7 @@ export async function runInspectCommand(argv: readonly string[], console: Consol
   }
   const page = builtPage(disk, path.resolve(import.meta.dirname, '../inspector'));
   const sessions = new SessionLook(disk, () => findSessions(disk, asked.directory));
-  const app = createLookApp({ sessions, page, clock: systemClock, log: systemLog('warn') });
+  const app = createLookApp({ sessions, page, clock: systemClock, log: logOfLook(systemLog('warn')) });
   try {
     const at = await app.listen(asked.listen);
     stdout.write(`brain shows ${asked.directory}, read-only, on ${urlOf(at)}/inspector\n`);
@@ -56,6 +57,11 @@ export async function runInspectCommand(argv: readonly string[], console: Consol
   });
   await app.close({ withinMs: CLOSE_MS });
   return 0;
+}
+
+/** Damage is what a look is for, and the page tells it: only what is wrong with the look itself is left to say. */
+function logOfLook(log: Log): Log {
+  return { ...log, error: (event, facts) => (facts?.['code'] === 'journal_corrupt' ? undefined : log.error(event, facts)) };
 }
 
 /** Null where they are not what the usage says. */

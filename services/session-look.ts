@@ -11,7 +11,7 @@
 import type { SessionRecord, Sequence } from '../machines/records.ts';
 import type { PublicEvent } from '../machines/projections/public-events.ts';
 import { SessionState } from '../machines/replay.ts';
-import { isErrorCode, storageFailure } from '../storage/disk-failure.ts';
+import { isErrorCode } from '../storage/disk-failure.ts';
 import type { WatchableDisk } from '../storage/disk.ts';
 import type { ReadableJournal } from '../storage/journal.ts';
 import { journalStamp, unownedJournal } from '../storage/judged-segments.ts';
@@ -119,7 +119,11 @@ export class SessionLook implements SessionReads {
     const { sessionId } = place;
     try {
       const { sight } = await this.#lookInto(place);
-      return sight.kind === 'whole' && !matches(sight.row, filter) ? null : viewIn(sessionId, sight);
+      if (sight.kind === 'damaged') {
+        const { file, offset, what } = sight;
+        return { session_id: sessionId, damaged: true, message: `${file} is damaged at byte ${offset}: ${what}` };
+      }
+      return matches(sight.row, filter) ? viewIn(sessionId, sight) : null;
     } catch (error) {
       const { code, message } = serviceError(error);
       return code === 'not_found' ? null : { session_id: sessionId, damaged: true, message };
@@ -140,7 +144,7 @@ export class SessionLook implements SessionReads {
   }
 
   async #lookInto(place: FoundSession): Promise<Looked> {
-    const { sessionId, journal, name } = place;
+    const { sessionId, journal } = place;
     try {
       const stamp = await journalStamp(this.#disk, journal);
       const known = this.#sights.get(sessionId);
@@ -151,7 +155,7 @@ export class SessionLook implements SessionReads {
     } catch (error) {
       this.#sights.delete(sessionId);
       if (isErrorCode(error, 'ENOENT')) throw notFound();
-      throw storageFailure(error, `the journal of session ${sessionId} cannot be read`, name);
+      throw new ServiceError('journal_unavailable', 'the files of this session cannot be read now', { cause: error });
     }
   }
 }
@@ -159,8 +163,8 @@ export class SessionLook implements SessionReads {
 /** Throws for what is damaged, as a server does. */
 function viewIn(sessionId: string, sight: SessionSight): SessionView {
   if (sight.kind === 'damaged') {
-    const { file, offset } = sight;
-    throw new ServiceError('journal_corrupt', sight.message, { details: { file, offset } });
+    const { file, offset, what } = sight;
+    throw new ServiceError('journal_corrupt', `the session's journal is damaged: ${what}`, { details: { file, offset } });
   }
   const view = viewOf(sessionId, sight.row, sight.created, false);
   return sight.explanation === null ? view : { ...view, explanation: sight.explanation };

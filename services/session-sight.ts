@@ -22,7 +22,8 @@ export type SessionSight =
       readonly lastSequence: Sequence;
       readonly file: string;
       readonly offset: number;
-      readonly message: string;
+      /** What is wrong there, and how far the journal can be read. */
+      readonly what: string;
     };
 
 export async function lookAt(disk: Disk, place: SegmentsPlace & { readonly sessionId: string }): Promise<SessionSight> {
@@ -41,11 +42,11 @@ export async function lookAt(disk: Disk, place: SegmentsPlace & { readonly sessi
         break;
       case 'damaged': {
         const { offset, what } = judgement;
-        return { kind: 'damaged', lastSequence, file, offset, message: `${file} is damaged at byte ${offset}: ${what}; ${readable(lastSequence)}` };
+        return { kind: 'damaged', lastSequence, file, offset, what: `${what}; ${readable(lastSequence)}` };
       }
     }
   }
-  if (lastSequence === 0) return { kind: 'damaged', lastSequence, ...end, message: `${torn ?? 'The journal is empty.'} It holds no whole record: a server would know no such session.` };
+  if (lastSequence === 0) return { kind: 'damaged', lastSequence, ...end, what: 'it holds no whole record, and a server would know no such session' };
   const journal = unownedJournal(disk, { directory: place.journal, sessionId: place.sessionId, lastSequence });
   const { context, facts } = state;
   const why = await explanationIn(journal, { state: state.state, context, stop: facts.stop });

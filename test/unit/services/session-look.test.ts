@@ -136,7 +136,11 @@ describe('a look', () => {
     const look = lookAt(brain.disk);
     const file = `sessions/${sessionId}/journal/${segmentName(1)}`;
 
-    await expect(look.get(TENANT, sessionId)).rejects.toMatchObject({ code: 'journal_corrupt', details: { file, offset: second } });
+    await expect(look.get(TENANT, sessionId)).rejects.toMatchObject({
+      code: 'journal_corrupt',
+      message: expect.stringMatching(/^the session's journal is damaged: a payload differs from its checksum; the records up to \d+ can be read$/),
+      details: { file, offset: second },
+    });
     const { sessions } = await look.list(TENANT, { after: '', limit: 10, status: 'running' });
     expect(sessions).toEqual([
       { session_id: sessionId, damaged: true, message: expect.stringContaining(`${file} is damaged at byte ${second}: a payload differs from its checksum`) },
@@ -151,7 +155,21 @@ describe('a look', () => {
     const { brain, sessionId } = await recorded();
     brain.disk.damage(fileOf(sessionId), (bytes) => bytes.subarray(0, SEGMENT_HEADER_BYTES + 9));
     const { sessions } = await lookAt(brain.disk).list(TENANT, { after: '', limit: 10 });
-    expect(sessions).toEqual([{ session_id: sessionId, damaged: true, message: expect.stringContaining('It holds no whole record') }]);
+    expect(sessions).toEqual([{ session_id: sessionId, damaged: true, message: expect.stringMatching(/is damaged at byte 0: it holds no whole record/) }]);
+  });
+
+  it('says so where a session\'s files cannot be read, and lists the others all the same', async () => {
+    const { brain, sessionId } = await recorded();
+    const other = (await brain.create()).session_id;
+    await quiescence();
+    const look = lookAt(brain.disk);
+    brain.disk.plan = ({ kind, path }) => (kind === 'open' && path === fileOf(sessionId) ? { fails: 'EIO' } : undefined);
+
+    await expect(look.get(TENANT, sessionId)).rejects.toMatchObject({ code: 'journal_unavailable' });
+    const { sessions } = await look.list(TENANT, { after: '', limit: 10 });
+    expect(sessions).toMatchObject([{ session_id: sessionId, damaged: true, message: 'the files of this session cannot be read now' }, { session_id: other, status: 'idle' }]);
+    brain.disk.plan = () => undefined;
+    expect(await look.get(TENANT, sessionId)).toMatchObject({ status: 'idle' });
   });
 
   it('opens one session\'s directory and its journal alone, under the id that the journal names', async () => {
