@@ -64,8 +64,8 @@ async function untilQuiet(world: World): Promise<void> {
   }
 }
 
-function seen(world: World): string {
-  return world.clients.followers.map(({ feed }) => feed.at).join();
+function seen(world: World): number {
+  return world.clients.followers.reduce((count, { shownCount }) => count + shownCount, 0);
 }
 
 function isAnyRunning(world: World): boolean {

@@ -25,6 +25,8 @@ export class Follower {
   readonly isSlow: boolean;
   readonly feed: Feed;
   status: 'away' | 'connected' | 'over' = 'away';
+  /** How many events it has been shown, live ones too. */
+  shownCount = 0;
   readonly #auditor: Auditor;
   #abort = new AbortController();
   #items: AsyncIterator<Followed<unknown>> | null = null;
@@ -80,6 +82,7 @@ export class Follower {
           this.#end(abort, null);
           return;
         }
+        this.shownCount += 1;
         if (value.kind === 'recorded') this.feed.shown(value.item);
         else this.#auditor.heardLive(this.sessionId, value.event);
         if (!this.isSlow) this.read();
