@@ -74,7 +74,7 @@ describe('pages of lifecycle events', () => {
     };
     const put = { type: 'kv_put', data: { message_sequence: 1, key: 'k', value: 'x'.repeat(3 * 1024 * 1024) } };
     const message = { type: 'message_queued', data: { input: 'hello', mode: 'queue' } };
-    for (const record of [message, put, put, put, put, message, put, message]) await add(record);
+    for (const record of [message, put, put, put, put, put, put, message, put, message]) await add(record);
     const sizes: number[] = [];
     for (let cursor = START; ; ) {
       const { items, next_cursor } = await lifecyclePage(journal, { after: cursor, limit: 100 });
