@@ -6,6 +6,7 @@ import type { TurnAnswer } from '../../../services/session-service.ts';
 import type { LoopHost, TurnInput, TurnResult } from '../../../services/loops/agent-loop.ts';
 import { Arrivals } from '../../support/arrivals.ts';
 import { plan } from '../../support/disk-faults.ts';
+import { gate } from '../../support/gate.ts';
 import { LivingBrain, TENANT, type LivingBrainOptions } from '../../support/living-brain.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 import { TestLoops } from '../../support/test-loops.ts';
@@ -103,6 +104,25 @@ describe('a turn that waits for a slot', () => {
     stage.last.finish();
     await quiescence();
     expect(stage.started).toEqual([first.id, third.id]);
+  });
+
+  it('takes no slot any more once it is stopped, however long its closing commit takes', async () => {
+    const stage = await WaitingStage.set();
+    const first = await stage.turn();
+    const second = await stage.turn();
+    const third = await stage.turn();
+    const closing = gate();
+    plan(stage.brain.disk, { kinds: ['sync'], sessionId: second.id, times: 1 }, { start: closing.opened });
+    // The flush of the cancel itself goes through.
+    plan(stage.brain.disk, { kinds: ['sync'], sessionId: second.id, times: 1 }, {});
+    await stage.brain.sessions.cancel(TENANT, second.id);
+    await quiescence();
+
+    stage.last.finish();
+    await quiescence();
+    expect(stage.started).toEqual([first.id, third.id]);
+    closing.open();
+    expect(await second.answer).toMatchObject({ outcome: 'failed', error: { code: 'cancelled' } });
   });
 
   it('L-083: is interrupted at once, and what waits behind it fails', async () => {
