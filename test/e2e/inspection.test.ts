@@ -7,13 +7,16 @@ import { cp, lstat, mkdtemp, readdir, readFile, rm, truncate, writeFile } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { Inspector } from '../support/inspector.ts';
 import { runBrain, runInShell, runWithNpx, startInspection } from '../support/brain-command.ts';
 import type { JournalRecord } from '../support/brain-api.ts';
 import { says, silence } from '../support/openai-server.ts';
 import { Stage } from '../support/stage.ts';
 
 const SEGMENT = '0000000000000001.segment';
-const SEGMENT_HEADER = 40;
+
+const isBrowserThere = await hasChromium();
 
 let directory: string;
 let ended: string;
@@ -44,7 +47,8 @@ beforeAll(async () => {
   }
   await truncate(segmentOf(torn), (await lstat(segmentOf(torn))).size - 3);
   const bytes = await readFile(segmentOf(damaged));
-  bytes[SEGMENT_HEADER + 40] = (bytes[SEGMENT_HEADER + 40] ?? 0) ^ 1;
+  // In its last frame, whose end is the file's.
+  bytes[bytes.length - 9] = (bytes[bytes.length - 9] ?? 0) ^ 1;
   await writeFile(segmentOf(damaged), bytes);
 });
 afterAll(async () => rm(directory, { recursive: true, force: true }));
@@ -79,11 +83,14 @@ describe('brain inspect', () => {
     expect(sessions.map(({ session_id }) => session_id)).toEqual([ended, running, torn, damaged]);
     expect(sessions).toMatchObject([{ status: 'idle' }, { status: 'running' }, {}, { damaged: true }]);
     expect(pages).toEqual([written.get(ended), written.get(running)]);
-    expect(readable[0]).toEqual(written.get(torn)?.slice(0, readable[0]?.length));
-    expect(readable.map((records) => records.length > 0)).toEqual([true, false]);
+    expect(readable.map((records) => records.length > 1)).toEqual([true, true]);
+    expect(readable).toEqual([torn, damaged].map((id, index) => written.get(id)?.slice(0, readable[index]?.length)));
     expect(looks[0]?.body).toMatchObject({ explanation: expect.stringMatching(/^The session waits for the model openai\/scripted since /) });
     expect(looks[1]?.body).toMatchObject({ explanation: expect.stringMatching(/The last \d+ bytes of sessions\/.*, from byte \d+ on, are an incomplete write/) });
-    expect(looks[2]).toMatchObject({ status: 500, body: { error: { code: 'journal_corrupt', details: { offset: SEGMENT_HEADER } } } });
+    expect(looks[2]).toMatchObject({
+      status: 500,
+      body: { error: { code: 'journal_corrupt', details: { file: `sessions/${damaged}/journal/${SEGMENT}`, offset: expect.any(Number) } } },
+    });
     expect(refused.status).toBe(405);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(code).toBe(0);
@@ -124,6 +131,28 @@ describe('brain inspect', () => {
     expect(await runBrain('inspect', path.join(directory, 'nothing'))).toMatchObject({ code: 64, errors: expect.stringMatching(/^\S+ does not exist\n$/) });
     expect(await runBrain('inspect', directory, '--listen', '0.0.0.0:0')).toMatchObject({ code: 64, output: '' });
     expect(await runBrain('inspect')).toMatchObject({ code: 64, output: '' });
+  });
+});
+
+describe.skipIf(!isBrowserThere)('the inspector over a directory without a server', () => {
+  it('shows the turn that was broken off as it stands, and of a damaged session why it is, and the records before that', async () => {
+    const inspection = await startInspection(directory);
+    const browser = await launchChromium();
+    try {
+      const inspector = await Inspector.open(browser, inspection.api.url, `#/sessions/${running}`);
+      await inspector.settledAt(written.get(running)?.length ?? 0);
+      expect(await inspector.litState()).toBe('running.working');
+
+      const readable = await inspection.api.journal(damaged);
+      await inspector.go(`#/sessions/${damaged}`);
+      await inspector.page.getByText(`In sessions/${damaged}/journal/${SEGMENT}, at byte`).waitFor();
+      await inspector.settledAt(readable.length);
+      expect(readable.length).toBeLessThan(written.get(damaged)?.length ?? 0);
+      expect(inspector.complaints).toEqual([]);
+    } finally {
+      await browser.close();
+      await inspection.end();
+    }
   });
 });
 

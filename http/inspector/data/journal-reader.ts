@@ -65,8 +65,10 @@ export class JournalReader {
 
   /** Answers whether nothing more will come. */
   async #readOn(): Promise<boolean> {
-    if (this.#through === 0) await this.#readTail();
+    const damage = this.#through === 0 ? await this.#readTail() : null;
+    // A server refuses these too. A look without one shows what stands before the damage.
     await this.#readPages();
+    if (damage !== null) throw damage;
     const events = await this.#server.follow(`${this.#path}/journal?after=${this.#through}`, this.#signal);
     if (events === null) return true;
     this.#failures = 0;
@@ -83,11 +85,18 @@ export class JournalReader {
     return false;
   }
 
-  async #readTail(): Promise<void> {
-    const { last_sequence } = await this.#server.get<ListedSession>(this.#path, this.#signal);
-    const after = last_sequence - FIRST_VIEW_RECORDS;
-    // What comes with the first page of all does not have to come before it.
-    if (after > PAGE_RECORDS) this.#listener.onTail((await this.#page(after, FIRST_VIEW_RECORDS)).records);
+  /** Null, or why there is no end to read. */
+  async #readTail(): Promise<ServerFailure | null> {
+    try {
+      const { last_sequence } = await this.#server.get<ListedSession>(this.#path, this.#signal);
+      const after = last_sequence - FIRST_VIEW_RECORDS;
+      // What comes with the first page of all does not have to come before it.
+      if (after > PAGE_RECORDS) this.#listener.onTail((await this.#page(after, FIRST_VIEW_RECORDS)).records);
+      return null;
+    } catch (error) {
+      if (error instanceof ServerFailure && error.failure.kind === 'damaged') return error;
+      throw error;
+    }
   }
 
   async #readPages(): Promise<void> {

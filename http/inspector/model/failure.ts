@@ -36,7 +36,7 @@ interface WireError {
 function damageText({ message, details }: WireError): string {
   const { file, offset } = details;
   const place = typeof file === 'string' ? ` In ${file}${typeof offset === 'number' ? `, at byte ${offset}` : ''}.` : '';
-  return `The journal of this session is damaged, and is not read: ${message}.${place} Other sessions are not concerned.`;
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.${place} Other sessions are not concerned.`;
 }
 
 function errorIn(body: unknown): WireError | null {
