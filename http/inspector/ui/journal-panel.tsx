@@ -33,9 +33,11 @@ export function JournalPanel({ rows, version, durations, sequence, found, search
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => ROW_HEIGHT, overscan: 12 });
+  // A list that is not shown has no height, and scrolls nowhere.
+  const isInSight = (list.scrollRect?.height ?? 0) > 0;
   useEffect(() => {
-    if (place >= 0 && place < count) list.scrollToIndex(place, { align: 'auto' });
-  }, [list, place, count]);
+    if (isInSight && place >= 0 && place < count) list.scrollToIndex(place, { align: 'auto' });
+  }, [list, place, count, isInSight]);
 
   const step = (event: KeyboardEvent): void => {
     const to = stepOf(event.key, place, count, sequenceAt(place) === sequence);
@@ -139,6 +141,7 @@ function JournalRow({ id, sequence, row, paired, isChosen, isLater, top, index, 
       aria-posinset={index + 1}
       aria-setsize={count}
       data-later={isLater}
+      data-private={row?.isPublic === false}
       data-kind={row?.kind}
       style={{ transform: `translateY(${top}px)`, height: ROW_HEIGHT }}
       onClick={() => travel(sequence)}

@@ -17,11 +17,15 @@ interface SessionTableProps {
   readonly isComplete: boolean;
 }
 
-export function SessionTable({ sessions, isComplete }: SessionTableProps) {
-  const scroller = useRef<HTMLDivElement>(null);
+/** Rows have their height before they are drawn: where it changes, the list is another one. */
+export function SessionTable(props: SessionTableProps) {
   const isNarrow = useIsNarrow();
+  return <SessionRows key={String(isNarrow)} height={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT} {...props} />;
+}
+
+function SessionRows({ sessions, isComplete, height }: SessionTableProps & { readonly height: number }) {
+  const scroller = useRef<HTMLDivElement>(null);
   const now = useNow();
-  const height = isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
   const rows = useVirtualizer({ count: sessions.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 8, getItemKey: (index) => sessions[index]?.session_id ?? index });
 
   return (

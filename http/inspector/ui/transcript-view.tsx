@@ -1,4 +1,5 @@
 /** The conversation as the agent loop keeps it. Whatever is in it is text here, markup included. */
+import { useEffect, useRef } from 'react';
 import type { Block, Message } from '../../../machines/messages.ts';
 import type { FeedView } from '../data/session-feed.ts';
 import type { Changes } from '../model/changes.ts';
@@ -16,8 +17,13 @@ export function TranscriptView({ transcript, changes, writing, showMessages }: T
   const { from, messages, length } = transcript;
   const changedFrom = changes.transcriptFrom ?? Number.POSITIVE_INFINITY;
   const gone = changes.transcriptFrom === null ? 0 : Math.max(0, changes.transcriptLengthBefore - length);
+  const scroller = useRef<HTMLDivElement>(null);
+  // The end is what one looks at, and more of the beginning does not move it.
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  }, [length, changes, writing]);
   return (
-    <div className="transcript">
+    <div className="transcript" ref={scroller} role="region" aria-label="Transcript" tabIndex={0}>
       {from > 0 && (
         <button type="button" className="quiet" onClick={() => showMessages(messages.length + SHOWN_MESSAGES)}>
           {from.toLocaleString('en')} messages before these
