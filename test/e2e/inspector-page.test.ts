@@ -8,6 +8,7 @@ import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { Inspector } from '../support/inspector.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { Stage } from '../support/stage.ts';
+import { createToken } from '../support/token-command.ts';
 
 const isThere = await hasChromium();
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -46,6 +47,11 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
           await inspector.page.locator(hash === '#/' ? '.session-id' : '[data-settled="true"]').first().waitFor();
           const where = `${hash.replace(id, 'ID')} ${colorScheme} ${viewport.width}`;
           violations.push(...(await axeViolations(inspector)).map((violation) => `${where}: ${violation}`));
+          // What there is no room for beside the chart is shown in its place.
+          for (const part of viewport.width < 800 && hash.includes('/at/') ? ['Journal', 'State', 'Timeline'] : []) {
+            await inspector.page.getByRole('button', { name: part, exact: true }).click();
+            violations.push(...(await axeViolations(inspector)).map((violation) => `${where} ${part}: ${violation}`));
+          }
           expect(await inspector.page.evaluate<number>('document.documentElement.scrollWidth'), where).toBeLessThanOrEqual(viewport.width);
           await inspector.page.close();
         }
@@ -109,8 +115,10 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     const { page } = inspector;
 
     await page.getByRole('alert').getByText('needs a token').waitFor();
-    await page.getByLabel('Token').fill('the-key-of-the-server');
-    await page.getByRole('button', { name: 'Use it' }).click();
+    const narrow = await createToken({ BRAIN_DATA_DIR: stage.server.dataDirectory }, '--tenant', 'local', '--scope', 'read');
+    await enter(narrow);
+    await page.getByRole('alert').getByText('token that may manage').waitFor();
+    await enter('the-key-of-the-server');
     await inspector.settledAt(2);
     await page.reload();
     await inspector.settledAt(2);
@@ -119,6 +127,11 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     await page.getByRole('button', { name: 'Forget the token' }).click();
     await page.getByRole('alert').getByText('needs a token').waitFor();
   });
+
+  async function enter(token: string): Promise<void> {
+    await inspector.page.getByLabel('Token').fill(token);
+    await inspector.page.getByRole('button', { name: 'Use it' }).click();
+  }
 
   async function sessionWithTools(): Promise<string> {
     stage = await Stage.set({

@@ -1,6 +1,7 @@
 /** The inspector in a real browser, on the built server. */
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chartGraph, edgeTaken } from '../../http/inspector/chart/chart-graph.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import { SessionState } from '../../machines/replay.ts';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
@@ -62,13 +63,16 @@ describe.skipIf(!isThere)('the inspector', () => {
     await slider.focus();
     await slider.press('Home');
 
+    const chart = chartGraph();
     const state = SessionState.empty();
     for (const record of records) {
+      const taken = edgeTaken(chart, { from: state.state, to: record.state, type: record.type });
       state.apply(record);
       if (record.sequence > 1) await slider.press('ArrowRight');
       await inspector.settledAt(record.sequence);
 
       expect(await inspector.litState(), `record ${record.sequence}`).toBe(state.state);
+      expect(await inspector.takenTransition(), `record ${record.sequence}`).toBe(taken);
       expect(await shownState(inspector), `record ${record.sequence}`).toEqual({
         queue: state.context.queue.length,
         open: Object.keys(state.context.open).length,
@@ -96,6 +100,28 @@ describe.skipIf(!isThere)('the inspector', () => {
     await page.locator('[data-lit="true"][data-name="suspended"]').waitFor();
     expect((await stage.api.journal(id)).map(({ type }) => type)).toContain('turn_cancel_requested');
     expect(inspector.complaints).toEqual([]);
+  });
+
+  it('frees a session that holds, and ends it once that is confirmed', async () => {
+    stage = await Stage.set({ model: silence });
+    const { session_id: id } = await stage.create({ after_stop: 'hold' });
+    await stage.api.submit(id, 'think');
+    await stage.model.calls.at(0);
+    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    const { page } = inspector;
+
+    await page.getByRole('button', { name: 'Interrupt' }).click();
+    await page.locator('[data-lit="true"][data-name="interrupted"]').waitFor();
+    await page.getByText(/stopped at .* with its turn, cancelled/).first().waitFor();
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.locator('[data-lit="true"][data-name="suspended"]').waitFor();
+    await page.getByRole('button', { name: 'End…' }).click();
+    expect((await stage.api.session(id)).status).toBe('idle');
+    await page.getByRole('button', { name: 'End it for good' }).click();
+
+    await page.locator('[data-lit="true"][data-name="ended"]').waitFor();
+    await page.getByText('complete: nothing more will come').waitFor();
   });
 
   it('says that the server is gone, and goes on by itself when it is back', async () => {

@@ -36,4 +36,10 @@ export class Inspector {
   async litState(): Promise<string | null> {
     return this.page.locator('.state[data-lit="true"]:not(.state-outer)').getAttribute('data-name');
   }
+
+  /** The transition that is drawn as just taken, `SOURCE>TARGET`; null where the record left the state as it was. */
+  async takenTransition(): Promise<string | null> {
+    const drawn = this.page.locator('.react-flow__edge:has(.transition[data-taken="true"] .transition-run)');
+    return (await drawn.count()) === 0 ? null : drawn.getAttribute('data-id');
+  }
 }

@@ -29,7 +29,8 @@ class FoldWorker {
         say({ kind: 'connection', connection, failure }),
     };
     const reader = new JournalReader(new Server(token), sessionId, listener, new AbortController().signal);
-    void reader.run();
+    // What it does not tell itself is a fault of this page, and is better told than waited for.
+    reader.run().catch((error: unknown) => say({ kind: 'connection', connection: 'failed', failure: { kind: 'refused', text: `The page cannot go on: ${String(error)}` } }));
   }
 
   showAt({ sequence, shownMessages }: Extract<ToWorker, { kind: 'at' }>): void {

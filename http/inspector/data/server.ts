@@ -42,8 +42,9 @@ export class Server {
   }
 
   async #answered<T>(path: string, init: RequestInit): Promise<T> {
-    const response = await this.#fetch(path, init);
-    return JSON.parse(await bodyOf(response)) as T;
+    const body = parsed(await bodyOf(await this.#fetch(path, init)));
+    if (body === null) throw new ServerFailure({ kind: 'refused', text: 'What answers here does not speak as Brain does.' });
+    return body as T;
   }
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {

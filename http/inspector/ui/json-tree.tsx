@@ -23,7 +23,7 @@ function Text({ text }: { readonly text: string }) {
   const shown = isLong && !isOpen ? text.slice(0, TEXT_LENGTH_MAX) : text;
   return (
     <span className="json-text">
-      {JSON.stringify(shown).slice(1, -1).replaceAll('\\n', '\n').replaceAll('\\"', '"')}
+      {text === '' ? '""' : withoutControls(shown)}
       {isLong && (
         <button type="button" className="json-fold" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? 'fold' : `${(text.length - TEXT_LENGTH_MAX).toLocaleString('en')} more characters`}
@@ -31,6 +31,11 @@ function Text({ text }: { readonly text: string }) {
       )}
     </span>
   );
+}
+
+/** Lines and tabs stay; what would not be seen is written out. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function Entries({ value, depth }: { readonly value: object; readonly depth: number }) {
