@@ -131,15 +131,16 @@ describe('the journal of a session', () => {
     expect(await recorded(cancelled)).toContain('turn_cancel_requested');
     expect(await recorded(() => sessions.resume(TENANT, id))).toEqual(['session_resumed']);
     expect(await recorded(() => sessions.end(TENANT, id))).toEqual(['session_ending', 'session_ended']);
-    stage.brain.disk.plan = ({ kind }) => (kind === 'rename' ? { fails: 'EIO' } : undefined);
-    expect(await recorded(() => sessions.delete(TENANT, id).catch(() => undefined))).toEqual(['session_delete_requested']);
-    stage.brain.disk.plan = () => undefined;
     const before = await sessions.get(TENANT, id);
 
     const next = await stage.brain.restart();
 
     expect(await next.sessions.get(TENANT, id)).toEqual(before);
     expect(before).toMatchObject({ status: 'ended', metadata: { team: 'red' } });
+    next.disk.plan = ({ kind }) => (kind === 'rename' ? { fails: 'EIO' } : undefined);
+    await next.sessions.delete(TENANT, id).catch(() => undefined);
+    next.disk.plan = () => undefined;
+    expect((await next.types(id)).at(-1)).toBe('session_delete_requested');
   });
 
   it('S-003: has a start and an end of every call that left, to a model or a tool, and of no other', async () => {

@@ -65,8 +65,8 @@ describe('an operation', () => {
     const { context } = await stage.brain.tools.calls.at(0);
     expect({ session_id: context.session_id, sequence: context.sequence }).toEqual({ session_id: stage.sessionId, sequence: tool?.sequence });
     expect(reader.live).toEqual([
-      { type: 'model_delta', data: { started_sequence: model?.sequence, text: 'hel' } },
-      { type: 'tool_progress', data: { started_sequence: tool?.sequence, fraction: 1 } },
+      { type: 'model_delta', message_sequence: model?.data.message_sequence, data: { started_sequence: model?.sequence, text: 'hel' } },
+      { type: 'tool_progress', message_sequence: tool?.data.message_sequence, data: { started_sequence: tool?.sequence, fraction: 1 } },
     ]);
     expect(await stage.records('model_call_ended')).toMatchObject([{ data: { started_sequence: model?.sequence } }]);
     expect(await stage.records('tool_call_ended')).toMatchObject([{ data: { started_sequence: tool?.sequence } }]);

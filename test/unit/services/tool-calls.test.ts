@@ -184,8 +184,9 @@ describe('a tool call', () => {
     one.context.progress({ message: 'late' });
     await quiescence();
 
+    const [started] = await stage.records('tool_call_started');
     expect(reader.live).toEqual([
-      { type: 'tool_progress', data: { started_sequence: one.context.sequence, message: 'half', fraction: 0.5 } },
+      { type: 'tool_progress', message_sequence: started?.data.message_sequence, data: { started_sequence: started?.sequence, message: 'half', fraction: 0.5 } },
     ]);
   });
 });
