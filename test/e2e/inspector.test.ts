@@ -1,4 +1,6 @@
 /** The inspector in a real browser, on the built server. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chartGraph, edgeTaken } from '../../http/inspector/chart/chart-graph.ts';
@@ -8,6 +10,7 @@ import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { Inspector } from '../support/inspector.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
+import { flipped } from '../support/segments.ts';
 import { Stage } from '../support/stage.ts';
 
 const isThere = await hasChromium();
@@ -122,6 +125,26 @@ describe.skipIf(!isThere)('the inspector', () => {
 
     await page.locator('[data-lit="true"][data-name="ended"]').waitFor();
     await page.getByText('complete: nothing more will come').waitFor();
+  });
+
+  it('says of a damaged session what is wrong in which file and where, and shows the others', async () => {
+    stage = await Stage.set({ model: () => says('Hello.') });
+    const { session_id: damaged } = await stage.create();
+    const { session_id: healthy } = await stage.create();
+    await stage.api.send(damaged, 'hello');
+    await stage.server.kill();
+    const folder = path.join(stage.server.dataDirectory, 'sessions', damaged, 'journal');
+    const file = path.join(folder, (await readdir(folder))[0] ?? '');
+    await writeFile(file, flipped(await readFile(file), 8 * 200));
+    await stage.server.start();
+    inspector = await Inspector.open(browser, stage.server.url);
+    const { page } = inspector;
+
+    await page.getByRole('row').filter({ hasText: damaged }).getByText('damaged', { exact: true }).waitFor();
+    await page.getByRole('link', { name: damaged }).click();
+    await page.getByRole('alert').getByText(new RegExp(`sessions/${damaged}/journal/\\S+, at byte \\d+`)).waitFor();
+    await inspector.go(`#/sessions/${healthy}`);
+    await inspector.settledAt(2);
   });
 
   it('says that the server is gone, and goes on by itself when it is back', async () => {

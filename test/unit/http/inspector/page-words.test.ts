@@ -1,10 +1,13 @@
 /** Addresses, times and failures as the page reads and says them. */
 import { describe, expect, it } from 'vitest';
+import type { JournalPage, ListedSession, SessionPage } from '../../../../http/inspector/data/wire.ts';
 import { actionsIn } from '../../../../http/inspector/model/actions.ts';
 import { failureOf, mayPass } from '../../../../http/inspector/model/failure.ts';
 import { hashOf, parseRoute } from '../../../../http/inspector/model/route.ts';
 import { hasIdParts, parseFilter } from '../../../../http/inspector/model/session-filter.ts';
 import { clockText, durationText } from '../../../../http/inspector/model/time-text.ts';
+import type { JournalPageAnswer, SessionListAnswer } from '../../../../http/wire/answers.ts';
+import { EXAMPLE_SESSION } from '../../../../http/wire/examples.ts';
 
 describe('an address of the page', () => {
   it('leads to the list, to a session, and to a moment of it, and back', () => {
@@ -67,5 +70,18 @@ describe('what may be asked of a session', () => {
     expect(actionsIn('running.working')).toEqual({ mayInterrupt: true, mayResume: false, mayEnd: true, maySend: false });
     expect(actionsIn('failed')).toMatchObject({ mayResume: true, maySend: false });
     expect(actionsIn(null)).toEqual({ mayInterrupt: false, mayResume: false, mayEnd: false, maySend: false });
+  });
+});
+
+describe('what the page reads', () => {
+  it('is what the server answers', () => {
+    // The types are the test: the page has its own, of what it reads.
+    const session: ListedSession = EXAMPLE_SESSION;
+    const sessions: SessionPage = { sessions: [], next_cursor: null } satisfies SessionListAnswer;
+    const journal = (answer: JournalPageAnswer): JournalPage => answer;
+
+    expect(session.session_id).toBe(EXAMPLE_SESSION.session_id);
+    expect(sessions.next_cursor).toBeNull();
+    expect(journal({ records: [], next_cursor: 4 }).next_cursor).toBe(4);
   });
 });
