@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { JournalFold } from '../../../../http/inspector/model/journal-fold.ts';
 import { momentOf, SHOWN_MESSAGES } from '../../../../http/inspector/model/moment.ts';
 import type { SessionRecord } from '../../../../machines/records.ts';
@@ -30,6 +30,46 @@ describe('a folded journal', () => {
     for (const sequence of [1, 199, 200, 201, 400, 401, records.length, 3, 799, 598]) {
       expect(fold.at(sequence, 3)?.moment).toEqual(momentAfter(records, sequence, 3));
     }
+  });
+
+  it('costs a step at most 200 records, wherever it goes', () => {
+    const records = journalOfTurns(150);
+    const fold = new JournalFold();
+    fold.add(records);
+    const apply = vi.spyOn(SessionState.prototype, 'apply');
+    const costOf = (sequence: number): number => {
+      apply.mockClear();
+      fold.at(sequence, 3);
+      return apply.mock.calls.length;
+    };
+
+    expect(Math.max(...[2_000, 1_999, 5, 1_401, 1_400, 1_200, 399].map(costOf))).toBeLessThanOrEqual(200);
+    expect(costOf(400)).toBe(1);
+    apply.mockRestore();
+  });
+
+  it('shows the end of the transcript, what is open and since when, and why', () => {
+    const fold = new JournalFold();
+    fold.add(journalOfTurns(3));
+    const sequence = 2 + 15 * 2 + 8;
+
+    expect(fold.at(sequence, 2)?.moment).toMatchObject({
+      sequence,
+      state: 'running.working',
+      queue: [],
+      open: [
+        { sequence: 35, kind: 'activation', subject: 'chat' },
+        { sequence: 40, kind: 'tool_call', subject: 'look {}', since: 1_767_268_800_400, deadline: null },
+      ],
+      transcript: {
+        length: 10,
+        from: 8,
+        messages: [{ role: 'user', content: [{ text: 'question 2' }] }, { role: 'assistant', content: [{ type: 'tool_use', name: 'look' }] }],
+      },
+      keyValues: [['seen/0', 0], ['seen/1', 1]],
+      explanation: 'The session waits for the tool look since 2026-01-01T12:00:00Z, without a deadline.',
+    });
+    expect(fold.at(33, 2)?.moment.queue).toEqual([{ sequence: 33, text: 'question 2', since: 1_767_268_800_330 }]);
   });
 
   it('says what a record changed', () => {
