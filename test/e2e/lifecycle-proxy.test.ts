@@ -5,6 +5,7 @@ import { LifecycleApi } from '../support/lifecycle-api.ts';
 import { canRunNginx, Nginx } from '../support/nginx.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { runsSlowTests } from '../support/slow-tests.ts';
 import { Stage } from '../support/stage.ts';
 
 const isThere = await canRunNginx();
@@ -37,7 +38,7 @@ describe.skipIf(!isThere)('a stream through a proxy', () => {
     reader.close();
   });
 
-  it('L-066: lives through a tool that works in silence for longer than the proxy bears', async () => {
+  it.skipIf(!runsSlowTests)('L-066: lives through a tool that works in silence for longer than the proxy bears', async () => {
     const done = gate();
     stage = await Stage.set({
       model: (call) => (call.index === 0 ? calls({ id: 'call_1', name: 'work', arguments: '{}' }) : says('Worked.')),

@@ -28,8 +28,9 @@ describe('many sessions at rest', () => {
         `${count} sessions: grown by ${megabytes(grown)}; started in ${Math.round(readyMs)} ms with ${megabytes(memoryAtStart)}`,
       );
 
-      // A residue of a few kilobytes each is the catalog; an actor and its history would be tens.
-      expect(grown).toBeLessThan(40e6 + count * 6_000);
+      // A residue of a few kilobytes each is the catalog; an actor and its history would be tens. A few sessions are less
+      // than what a heap varies by.
+      if (runsSlowTests) expect(grown).toBeLessThan(40e6 + count * 6_000);
       // About a second, on a machine that does nothing else.
       expect(readyMs).toBeLessThan(5000);
       for (const id of [ids.at(0), ids.at(-1)]) {

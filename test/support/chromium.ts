@@ -2,10 +2,13 @@
 import { access, constants } from 'node:fs/promises';
 import { chromium, type Browser } from 'playwright-core';
 import { skipWithout } from './packages.ts';
+import { runsSlowTests } from './slow-tests.ts';
 
 const PROGRAM = '/usr/bin/chromium';
 
+/** What a browser shows does not depend on the server's Node: its tests are of those that take long. */
 export async function hasChromium(): Promise<boolean> {
+  if (!runsSlowTests) return false;
   try {
     await access(PROGRAM, constants.X_OK);
     return true;

@@ -11,6 +11,8 @@ import { quiescence } from './simulated-clock.ts';
 
 // Nothing here takes longer than some milliseconds; whatever takes this long does not end.
 const HANG_MS = 20_000;
+// As fetch has it: these take no body, not even an empty one.
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
 
 export interface Strange {
   readonly method: string;
@@ -95,7 +97,7 @@ export class FuzzTarget {
       return;
     }
     const entries = Object.entries(headers).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, String(value)]]));
-    const problem = await document.answerProblem(route, new Response(status === 204 ? null : text, { status, headers: entries }));
+    const problem = await document.answerProblem(route, new Response(WITHOUT_BODY.has(status) ? null : text, { status, headers: entries }));
     if (problem !== null) throw new Error(`${what} is answered as it is not described: ${problem}`);
   }
 
