@@ -9,8 +9,9 @@ export default defineConfig({
     maxWorkers: '100%',
     projects: [
       {
-        test: { ...timeouts, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/simulation/**'] },
+        test: { ...timeouts, name: 'in-process', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/simulation/**', 'test/static/**'] },
       },
+      { test: { ...timeouts, name: 'static', include: ['test/static/*.test.ts'] } },
       {
         plugins: [variantPlugin()],
         test: { ...timeouts, name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 180_000 },
