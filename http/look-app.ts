@@ -41,6 +41,7 @@ export function createLook({ sessions, page, clock, log }: LookDependencies): Ko
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
   app.use(setHeaders);
+  app.use(tellMethods);
   app.use(answerFailures({ clock, log }));
   app.use(refuseChanges);
   app.use(leadToPage);
@@ -51,10 +52,18 @@ export function createLook({ sessions, page, clock, log }: LookDependencies): Ko
   return app;
 }
 
+const METHODS = 'GET, HEAD';
+
+/** On every answer: a page learns from any of them that there is nothing here to change. */
+const tellMethods: Middleware = async (context, next) => {
+  context.set('Allow', METHODS);
+  await next();
+};
+
 const refuseChanges: Middleware = async ({ method }, next) => {
   if (method !== 'GET' && method !== 'HEAD') {
     throw new HttpError('method_not_allowed', 'this is a read-only look, without a server: it takes GET and HEAD', {
-      headers: { Allow: 'GET, HEAD' },
+      headers: { Allow: METHODS },
     });
   }
   await next();

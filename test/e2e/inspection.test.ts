@@ -142,6 +142,10 @@ describe.skipIf(!isBrowserThere)('the inspector over a directory without a serve
       const inspector = await Inspector.open(browser, inspection.api.url, `#/sessions/${running}`);
       await inspector.settledAt(written.get(running)?.length ?? 0);
       expect(await inspector.litState()).toBe('running.working');
+      await inspector.page.getByText('read-only: as it was when the page was loaded').waitFor();
+      const actions = inspector.page.getByRole('region', { name: 'Do' });
+      expect(await actions.getByRole('textbox').getAttribute('placeholder')).toMatch(/^Read-only: /);
+      for (const control of await actions.locator('button, textarea').all()) expect(await control.isDisabled()).toBe(true);
 
       const readable = await inspection.api.journal(damaged);
       await inspector.go(`#/sessions/${damaged}`);

@@ -76,6 +76,12 @@ describe('a read-only look', () => {
     expect(stage.brain.disk.files(DATA).map((path) => [path, stage.brain.disk.contents(path)])).toEqual(before);
   });
 
+  it('tells with everything that it answers, refusals too, that it takes reads only', async () => {
+    const paths = [`/v1/sessions/${stage.sessionId}`, '/v1/sessions', '/v1/sessions/nobody', '/nothing', '/inspector'];
+    const answers = await Promise.all(paths.map((path) => get(path)));
+    expect(answers.map((answer) => answer.headers.get('allow'))).toEqual(paths.map(() => 'GET, HEAD'));
+  });
+
   it.each(['/v1/credentials', '/sessions', '/nothing'])('has nothing at %s', async (path) => {
     const response = await get(path);
     expect([response.status, (await errorOf(response)).message]).toEqual([403, expect.stringContaining('a read-only look')]);

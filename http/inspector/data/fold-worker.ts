@@ -14,6 +14,7 @@ class FoldWorker {
 
   open({ sessionId, token }: Extract<ToWorker, { kind: 'open' }>): void {
     const listener = {
+      onReadOnly: () => say({ kind: 'read_only' }),
       onTail: (records: readonly SessionRecord[]) => {
         this.#tail = records;
         say({ kind: 'rows', rows: records.map(rowOf) });

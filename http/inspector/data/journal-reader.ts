@@ -17,6 +17,8 @@ const FIRST_VIEW_RECORDS = 200;
 const GATHER_MS = 25;
 
 export interface JournalListener {
+  /** Nothing can be changed where the journal is read. Told once, before anything else. */
+  onReadOnly(): void;
   /** The end of the journal, before what leads to it. */
   onTail(records: readonly SessionRecord[]): void;
   /** The next records, without a gap. */
@@ -33,6 +35,8 @@ export class JournalReader {
   #through: Sequence = 0;
   /** Since it was live last. */
   #failures = 0;
+  /** Streams that ended since one brought something last. */
+  #emptyStreams = 0;
 
   constructor(server: Server, sessionId: string, listener: JournalListener, signal: AbortSignal) {
     this.#server = server;
@@ -50,8 +54,10 @@ export class JournalReader {
           this.#listener.onConnection('over', null);
           return;
         }
-        // A stream that ends by itself is a server that stops, or a session that was taken away: the next try tells.
-        await wait(backoffMs(0), this.#signal);
+        // A stream that ends by itself is a server that stops, or a session that was taken away: the next try tells. One that
+        // ends each time, as something in between can make it, is asked for less and less.
+        await wait(backoffMs(this.#emptyStreams), this.#signal);
+        this.#emptyStreams += 1;
       } catch (error) {
         if (this.#signal.aborted) return;
         if (!(error instanceof ServerFailure)) throw error;
@@ -76,6 +82,7 @@ export class JournalReader {
     const gathered = new Gathered((records) => this.#take(records));
     try {
       for await (const { type, data } of events) {
+        this.#emptyStreams = 0;
         if (type === 'model_delta') this.#listener.onDelta(data as ModelDelta);
         else if (isRecord(data)) gathered.add(data);
       }
@@ -96,6 +103,8 @@ export class JournalReader {
     } catch (error) {
       if (error instanceof ServerFailure && error.failure.kind === 'damaged') return error;
       throw error;
+    } finally {
+      if (this.#server.isReadOnly) this.#listener.onReadOnly();
     }
   }
 

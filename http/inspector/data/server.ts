@@ -2,6 +2,9 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { failureOf, UNREACHABLE, type Failure } from '../model/failure.ts';
 
+/** As `Allow` tells them of what is only looked at. */
+const READ_ONLY_METHODS = 'GET, HEAD';
+
 export class ServerFailure extends Error {
   override readonly name = 'ServerFailure';
   readonly failure: Failure;
@@ -19,9 +22,15 @@ export interface ServerEvent {
 
 export class Server {
   readonly #token: string | null;
+  #isReadOnly = false;
 
   constructor(token: string | null) {
     this.#token = token;
+  }
+
+  /** Whether it said that it takes no change at all, as a look without a server says with everything that it answers. */
+  get isReadOnly(): boolean {
+    return this.#isReadOnly;
   }
 
   async get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -49,7 +58,8 @@ export class Server {
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
     const authorization: Record<string, string> = this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` };
-    const response = await reached(fetch(path, { ...init, headers: { ...init.headers as Record<string, string>, ...authorization }, cache: 'no-store' }));
+    const response = await reached(fetch(path, { ...init, headers: { ...init.headers as Record<string, string>, ...authorization } }));
+    this.#isReadOnly = response.headers.get('Allow') === READ_ONLY_METHODS;
     if (!response.ok) throw new ServerFailure(failureOf(response.status, parsed(await bodyOf(response))));
     return response;
   }

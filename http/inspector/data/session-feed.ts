@@ -17,6 +17,8 @@ export interface FeedView {
   /** Why the fold went no further; null while it did. */
   readonly refusal: string | null;
   readonly connection: Connection;
+  /** Whether nothing can be changed where the session is. */
+  readonly isReadOnly: boolean;
   readonly failure: Failure | null;
   readonly shown: Shown | null;
   /** What the running model call has written so far. */
@@ -56,6 +58,7 @@ export class SessionFeed {
       foldedThrough: 0,
       refusal: null,
       connection: 'loading',
+      isReadOnly: false,
       failure: null,
       shown: null,
       writing: null,
@@ -98,6 +101,9 @@ export class SessionFeed {
 
   #hear(message: FromWorker): void {
     switch (message.kind) {
+      case 'read_only':
+        this.#change({ isReadOnly: true });
+        break;
       case 'rows':
         for (const row of message.rows) this.#rows[row.sequence - 1] = row;
         this.#change({ version: this.#view.version + 1, ...(this.#isWritten(message.rows) ? { writing: null } : {}) });

@@ -16,6 +16,8 @@ export type ToWorker =
 export type Connection = 'loading' | 'live' | 'over' | 'failed';
 
 export type FromWorker =
+  /** Nothing can be changed where the session is. */
+  | { readonly kind: 'read_only' }
   /** Ascending, but not from the start: the end of a journal comes first. */
   | { readonly kind: 'rows'; readonly rows: readonly RecordRow[] }
   | { readonly kind: 'folded'; readonly through: Sequence; readonly refusal: string | null }

@@ -6,6 +6,7 @@ export interface Actions {
   readonly maySend: boolean;
 }
 
+/** `state`: null where it is not known yet, or nothing can be asked for. */
 export function actionsIn(state: string | null): Actions {
   const isAtRest = state === 'idle' || state === 'suspended';
   return {

@@ -8,16 +8,18 @@ interface ActionBarProps {
   readonly server: Server;
   /** As it is now, whichever moment is looked at. */
   readonly state: string | null;
+  /** Whether nothing can be changed where the session is. */
+  readonly isReadOnly: boolean;
 }
 
 type Verb = 'cancel' | 'resume' | 'end';
 
-export function ActionBar({ sessionId, server, state }: ActionBarProps) {
+export function ActionBar({ sessionId, server, state, isReadOnly }: ActionBarProps) {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const [isEndAsked, setIsEndAsked] = useState(false);
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}`;
-  const { maySend, mayInterrupt, mayResume, mayEnd } = actionsIn(state);
+  const { maySend, mayInterrupt, mayResume, mayEnd } = actionsIn(isReadOnly ? null : state);
 
   const attempt = async (asked: Promise<void>): Promise<boolean> => {
     setProblem(null);
@@ -47,7 +49,8 @@ export function ActionBar({ sessionId, server, state }: ActionBarProps) {
           aria-label="Message"
           rows={2}
           value={text}
-          placeholder={maySend ? 'Send a message' : 'No message can be sent in this state'}
+          disabled={isReadOnly}
+          placeholder={isReadOnly ? 'Read-only: no server runs here' : maySend ? 'Send a message' : 'No message can be sent in this state'}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={sendOnEnter}
         />

@@ -8,6 +8,7 @@ interface SessionHeadingProps {
   readonly row: RecordRow | undefined;
   readonly moment: Moment | null;
   readonly connection: Connection;
+  readonly isReadOnly: boolean;
 }
 
 const CONNECTION_WORDS: Readonly<Record<Connection, string>> = {
@@ -18,7 +19,7 @@ const CONNECTION_WORDS: Readonly<Record<Connection, string>> = {
 };
 
 /** Which session this is, in which state, and why. */
-export function SessionHeading({ sessionId, row, moment, connection }: SessionHeadingProps) {
+export function SessionHeading({ sessionId, row, moment, connection, isReadOnly }: SessionHeadingProps) {
   const metadata = Object.entries(moment?.metadata ?? {});
   return (
     <section className="heading" aria-label="The session">
@@ -27,7 +28,7 @@ export function SessionHeading({ sessionId, row, moment, connection }: SessionHe
         <StatusPill status={row?.state ?? 'reading'} />
       </h1>
       <span className="connection" data-connection={connection}>
-        {CONNECTION_WORDS[connection]}
+        {isReadOnly && connection === 'over' ? 'read-only: as it was when the page was loaded' : CONNECTION_WORDS[connection]}
       </span>
       <p className="explanation" title={moment?.explanation ?? undefined}>
         {moment?.explanation ?? ''}

@@ -44,7 +44,7 @@ export function SessionPage({ sessionId, at, token, server, go, onToken }: Sessi
 
   return (
     <main className="session-page" data-view={shownView} data-sequence={sequence} data-settled={shown !== null && shown.folded !== null}>
-      <SessionHeading sessionId={sessionId} row={rows[sequence - 1]} moment={moment} connection={view.connection} />
+      <SessionHeading sessionId={sessionId} row={rows[sequence - 1]} moment={moment} connection={view.connection} isReadOnly={view.isReadOnly} />
       {view.failure !== null && <FailureBanner failure={view.failure} onToken={onToken} />}
       {view.refusal !== null && (
         <div className="banner banner-damaged" role="alert">
@@ -63,7 +63,7 @@ export function SessionPage({ sessionId, at, token, server, go, onToken }: Sessi
           <TimelinePanel bars={bars} sequence={sequence} recordedAt={rows[sequence - 1]?.recorded_at ?? null} isFollowing={at === null} travel={travel} />
         </div>
         <div className="column column-state" data-panel="state">
-          <ActionBar sessionId={sessionId} server={server} state={rows.at(-1)?.state ?? null} />
+          <ActionBar sessionId={sessionId} server={server} state={rows.at(-1)?.state ?? null} isReadOnly={view.isReadOnly} />
           <StatePanel
             moment={moment}
             changes={view.shown?.folded?.changes ?? null}

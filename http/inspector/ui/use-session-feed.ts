@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { SessionFeed, type FeedView } from '../data/session-feed.ts';
 
-const NOT_YET: FeedView = { rows: [], version: 0, foldedThrough: 0, refusal: null, connection: 'loading', failure: null, shown: null, writing: null, found: null };
+const NOT_YET: FeedView = { rows: [], version: 0, foldedThrough: 0, refusal: null, connection: 'loading', isReadOnly: false, failure: null, shown: null, writing: null, found: null };
 
 export function useSessionFeed(sessionId: string, token: string | null, at: number | null): { readonly view: FeedView; readonly feed: SessionFeed | null } {
   const [feed, setFeed] = useState<SessionFeed | null>(null);
