@@ -106,6 +106,47 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     await page.getByText('And at night?').first().waitFor();
   });
 
+  it('opens the transcript at its end, on a narrow page too, where it was not shown before', async () => {
+    stage = await Stage.set({ model: () => says('It is blue.\n'.repeat(200)) });
+    const { session_id: id } = await stage.create();
+    await stage.api.send(id, 'What colour is the sky?');
+    for (const viewport of SIZES) {
+      inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`, { viewport });
+      const { page } = inspector;
+      await page.locator('[data-settled="true"]').waitFor();
+      if (viewport.width < 800) await page.getByRole('button', { name: 'State', exact: true }).click();
+
+      await page.waitForFunction(`(() => {
+        const { scrollTop, clientHeight, scrollHeight } = document.querySelector('.transcript');
+        return scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1;
+      })()`, undefined, { timeout: 10_000 });
+      await page.close();
+    }
+  });
+
+  it('shows whole what is chosen in a list of choices, and what a search asks for, wide and narrow', async () => {
+    const id = await sessionWithTools();
+    const cut: string[] = [];
+    for (const viewport of SIZES) {
+      inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`, { viewport });
+      await inspector.page.locator('[data-settled="true"]').waitFor();
+      if (viewport.width < 800) await inspector.page.getByRole('button', { name: 'Journal', exact: true }).click();
+      for (const control of await inspector.page.locator('select:visible, input[type="search"]:visible').all()) {
+        const name = await control.getAttribute('aria-label');
+        const width = (await control.boundingBox())?.width ?? 0;
+        // As wide as what is chosen, or as what it asks for.
+        await control.evaluate((element: { readonly style: { cssText: string } }) => {
+          element.style.cssText = 'flex: none; width: max-content; max-width: none; field-sizing: content';
+        });
+        const needed = (await control.boundingBox())?.width ?? Number.POSITIVE_INFINITY;
+        if (width < needed - 1) cut.push(`${viewport.width} ${name}: ${width} of ${needed}`);
+      }
+      await inspector.page.close();
+    }
+
+    expect(cut).toEqual([]);
+  });
+
   it('asks for the token that is missing, says when one is not enough, and keeps it in the tab', async () => {
     stage = await Stage.set({ model: () => says('Hello.'), environment: { BRAIN_API_KEY: 'the-key-of-the-server' } });
     const authorization = { authorization: 'Bearer the-key-of-the-server' };

@@ -2,12 +2,13 @@
 import type { Sequence } from '../../../machines/records.ts';
 import type { SessionState } from '../../../machines/replay.ts';
 import { sameValue } from '../../../machines/value-equality.ts';
+import { openEffectsOf, type OpenEffect, type RecordAt } from './moment.ts';
 
 /** What is needed of the session before a record, kept since the state itself moves on. */
 export interface Before {
   readonly state: string;
   readonly queue: readonly Sequence[];
-  readonly open: readonly Sequence[];
+  readonly open: SessionState['context']['open'];
   readonly transcriptLength: number;
   readonly lastMessages: ReturnType<SessionState['transcript']['messages']>;
   readonly keyValues: ReturnType<SessionState['keyValues']['snapshot']>['values'];
@@ -19,7 +20,7 @@ export interface Changes {
   /** Messages that are not in the queue any more. */
   readonly unqueued: readonly Sequence[];
   readonly opened: readonly Sequence[];
-  readonly closed: readonly Sequence[];
+  readonly closed: readonly OpenEffect[];
   /** The first message of the transcript that is new or another; null where the transcript is what it was. */
   readonly transcriptFrom: number | null;
   /** How many messages the transcript had. */
@@ -32,33 +33,28 @@ export function beforeOf(state: SessionState): Before {
   return {
     state: state.state,
     queue: state.context.queue,
-    open: openOf(state),
+    open: state.context.open,
     transcriptLength: state.transcript.length,
     lastMessages: state.transcript.messages(),
     keyValues: state.keyValues.snapshot().values,
   };
 }
 
-export function changesSince(before: Before, state: SessionState): Changes {
-  const { queue } = state.context;
-  const open = openOf(state);
+export function changesSince(before: Before, state: SessionState, recordAt: RecordAt): Changes {
+  const { queue, open } = state.context;
   const values = new Map(state.keyValues.snapshot().values);
   const valuesBefore = new Map(before.keyValues);
   return {
     stateBefore: before.state,
     queued: without(queue, before.queue),
     unqueued: without(before.queue, queue),
-    opened: without(open, before.open),
-    closed: without(before.open, open),
+    opened: Object.keys(open).filter((sequence) => !Object.hasOwn(before.open, sequence)).map(Number),
+    closed: openEffectsOf(before.open, recordAt).filter(({ sequence }) => !Object.hasOwn(open, sequence)),
     transcriptFrom: firstDifference(before.lastMessages, state.transcript.messages()),
     transcriptLengthBefore: before.transcriptLength,
     keysSet: [...values].filter(([key, value]) => !valuesBefore.has(key) || !sameValue(value, valuesBefore.get(key))).map(([key]) => key),
     keysDeleted: [...valuesBefore.keys()].filter((key) => !values.has(key)),
   };
-}
-
-function openOf(state: SessionState): readonly Sequence[] {
-  return Object.keys(state.context.open).map(Number);
 }
 
 function without(all: readonly Sequence[], some: readonly Sequence[]): readonly Sequence[] {

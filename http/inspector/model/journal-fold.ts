@@ -67,8 +67,9 @@ export class JournalFold {
     this.#moveTo(sequence - 1);
     const before = beforeOf(this.#cursor);
     this.#cursor.apply(record);
-    const changes = changesSince(before, this.#cursor);
-    return { moment: momentOf(this.#cursor, (at) => this.recordAt(at), shownMessages), changes };
+    const recordAt = (at: Sequence): SessionRecord | undefined => this.recordAt(at);
+    const changes = changesSince(before, this.#cursor, recordAt);
+    return { moment: momentOf(this.#cursor, recordAt, shownMessages), changes };
   }
 
   #moveTo(sequence: Sequence): void {

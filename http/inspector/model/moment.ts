@@ -59,7 +59,7 @@ export function momentOf(state: SessionState, recordAt: RecordAt, shownMessages:
     state: state.state,
     turn: context.turn?.message_sequence ?? null,
     queue: context.queue.map((sequence) => queuedMessage(sequence, recordAt)),
-    open: Object.entries(context.open).map(([sequence, kind]) => openEffect(Number(sequence), kind, recordAt)),
+    open: openEffectsOf(context.open, recordAt),
     transcript: shownTranscript(state, shownMessages),
     keyValues: state.keyValues.snapshot().values.toSorted(([left], [right]) => (left < right ? -1 : 1)),
     metadata: facts.metadata,
@@ -76,6 +76,10 @@ function explanationAt(state: SessionState, recordAt: RecordAt): string | null {
 function queuedMessage(sequence: Sequence, recordAt: RecordAt): QueuedMessage {
   const record = recordAt(sequence);
   return { sequence, text: record === undefined ? '' : rowOf(record).subject, since: record?.recorded_at ?? 0 };
+}
+
+export function openEffectsOf(open: SessionState['context']['open'], recordAt: RecordAt): readonly OpenEffect[] {
+  return Object.entries(open).map(([sequence, kind]) => openEffect(Number(sequence), kind, recordAt));
 }
 
 function openEffect(sequence: Sequence, kind: EffectKind, recordAt: RecordAt): OpenEffect {

@@ -6,13 +6,15 @@ import { useNow } from './use-now.ts';
 interface EffectListProps {
   readonly open: readonly OpenEffect[];
   readonly changes: Changes;
-  /** The moment's time, epoch milliseconds; null: now. */
-  readonly at: number | null;
+  /** The moment's time, epoch milliseconds. */
+  readonly at: number;
+  /** Whether what is open goes on being so. */
+  readonly isFollowing: boolean;
   readonly travel: (to: number) => void;
 }
 
 /** What was started and has not ended; and what this record ended. */
-export function EffectList({ open, changes, at, travel }: EffectListProps) {
+export function EffectList({ open, changes, at, isFollowing, travel }: EffectListProps) {
   const now = useNow();
   if (open.length === 0 && changes.closed.length === 0) return <p className="empty">Nothing is open.</p>;
   return (
@@ -26,17 +28,20 @@ export function EffectList({ open, changes, at, travel }: EffectListProps) {
             {kind.replaceAll('_', ' ')} {subject}
           </span>
           <span className="fact-age">
-            {durationText((at ?? now) - since)}
+            {durationText((isFollowing ? now : at) - since)}
             {deadline === null ? '' : `, until ${clockText(deadline).slice(0, 8)}`}
           </span>
         </li>
       ))}
-      {changes.closed.map((sequence) => (
+      {changes.closed.map(({ sequence, kind, subject, since }) => (
         <li key={sequence} data-changed="gone">
           <button type="button" className="sequence-link" onClick={() => travel(sequence)}>
             {sequence}
           </button>
-          <span className="fact-text">ended</span>
+          <span className="fact-text" title={subject}>
+            {kind.replaceAll('_', ' ')} {subject}
+          </span>
+          <span className="fact-age">ended, {durationText(at - since)}</span>
         </li>
       ))}
     </ul>

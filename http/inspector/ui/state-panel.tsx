@@ -33,7 +33,7 @@ export function StatePanel({ moment, changes, writing, isFollowing, travel, show
       <h2>
         Open effects <small>{moment.open.length}</small>
       </h2>
-      <EffectList open={moment.open} changes={changes} at={isFollowing ? null : moment.recorded_at} travel={travel} />
+      <EffectList open={moment.open} changes={changes} at={moment.recorded_at} isFollowing={isFollowing} travel={travel} />
       <h2>
         Key-values <small>{moment.keyValues.length}</small>
       </h2>

@@ -18,9 +18,21 @@ export function TranscriptView({ transcript, changes, writing, showMessages }: T
   const changedFrom = changes.transcriptFrom ?? Number.POSITIVE_INFINITY;
   const gone = changes.transcriptFrom === null ? 0 : Math.max(0, changes.transcriptLengthBefore - length);
   const scroller = useRef<HTMLDivElement>(null);
-  // The end is what one looks at, and more of the beginning does not move it.
+  // The end is what one looks at, and more of the beginning does not move it. What is not shown has no height, and scrolls
+  // nowhere: it goes to the end when it comes in sight.
   useEffect(() => {
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const toEnd = (): void => element.scrollTo({ top: element.scrollHeight });
+    toEnd();
+    let isInSight = element.clientHeight > 0;
+    const observer = new ResizeObserver(() => {
+      const wasInSight = isInSight;
+      isInSight = element.clientHeight > 0;
+      if (isInSight && !wasInSight) toEnd();
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
   }, [length, changes, writing]);
   return (
     <div className="transcript" ref={scroller} role="region" aria-label="Transcript" tabIndex={0}>

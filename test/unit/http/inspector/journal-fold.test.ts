@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { JournalFold } from '../../../../http/inspector/model/journal-fold.ts';
 import { momentOf, SHOWN_MESSAGES } from '../../../../http/inspector/model/moment.ts';
+import { rowOf } from '../../../../http/inspector/model/record-row.ts';
 import type { SessionRecord } from '../../../../machines/records.ts';
 import { SessionState } from '../../../../machines/replay.ts';
 import { journalOfTurns } from '../../../support/journal-of-turns.ts';
@@ -83,6 +84,12 @@ describe('a folded journal', () => {
     expect(changesOf('turn_started')).toMatchObject({ queued: [], unqueued: [queued], stateBefore: 'suspended' });
     const call = records.find(({ type }) => type === 'tool_call_started')?.sequence;
     expect(changesOf('tool_call_started')).toMatchObject({ opened: [call], closed: [] });
+    const end = records.find(({ type }) => type === 'tool_call_ended');
+    const start = records.find(({ sequence }) => end?.type === 'tool_call_ended' && sequence === end.data.started_sequence);
+    expect(start?.type).toBe('tool_call_started');
+    expect(changesOf('tool_call_ended')).toMatchObject({
+      closed: [{ sequence: start?.sequence, kind: 'tool_call', subject: start === undefined ? '' : rowOf(start).subject, since: start?.recorded_at }],
+    });
     expect(changesOf('transcript_delta')?.transcriptFrom).toBe(0);
   });
 
