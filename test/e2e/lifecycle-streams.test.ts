@@ -82,16 +82,20 @@ describe('a stream', () => {
   });
 
   it('L-062, L-078: gives the end of a turn exactly once to a reader that left just before it', async () => {
-    let release = (): void => undefined;
-    await set({ model: () => ({ parts: [{ text: 'Nearly' }, { wait: new Promise<void>((resolve) => (release = resolve)) }] }) });
+    let [begin, release] = [gate(), gate()];
+    await set({ model: () => ({ parts: [{ wait: begin.opened }, { text: 'Nearly' }, { wait: release.opened }] }) });
     const { id } = await api.create();
     for (let round = 0; round < LEAVING_ROUNDS; round += 1) {
+      [begin, release] = [gate(), gate()];
       const { id: input } = await api.send(id, 'go');
       const reader = await SseReader.open(api.streamOf(id), { lastEventId: input });
+      // A delta is shown to whoever is there: the reader has to be.
+      await reader.next(({ event }) => event === 'session.status', 'the beginning of the turn');
+      begin.open();
       await reader.nextOf('assistant.delta');
       const left = reader.frames.findLast((frame) => frame.id !== undefined)?.id ?? input;
       // The turn's end and the reader's going cross each other.
-      release();
+      release.open();
       reader.close();
       const again = await SseReader.open(api.streamOf(id), { lastEventId: left });
       await again.next(isIdle, 'the end of the turn');
