@@ -1,4 +1,7 @@
-/** The sessions of the server, read again and again: there is no stream of all of them. */
+/**
+ * The sessions of the server, read again and again: there is no stream of all of them. What is in sight and what is new is
+ * read every two seconds; all of them, where they are many, as seldom as their number makes it dear.
+ */
 import type { SessionStatus } from '../../../machines/projections/status.ts';
 import type { Failure } from '../model/failure.ts';
 import { mayPass } from '../model/failure.ts';
@@ -9,8 +12,16 @@ import type { SessionEntry, SessionPage } from './wire.ts';
 
 const PAGE_SESSIONS = 1000;
 const PAUSE_MS = 2_000;
-// Reading ten thousand sessions is work for the server: most of the time it shall have for others.
-const PAUSE_PER_READING = 4;
+// Reading ten thousand sessions takes a server seconds: nearly all of its time it shall have for others.
+const PAUSE_PER_READING = 19;
+// Of a list that is filtered here, what lies between two rows in sight can be long.
+const SIGHT_SESSIONS = 200;
+
+/** The rows that a person sees. */
+export interface Sight {
+  readonly newest: string;
+  readonly oldest: string;
+}
 
 /** What the server is to choose by. */
 export interface SessionQuery {
@@ -32,6 +43,7 @@ export class SessionList {
   readonly #query: SessionQuery;
   readonly #closed = new AbortController();
   readonly #listeners = new Set<() => void>();
+  #sight: Sight | null = null;
   #view: SessionListView = { sessions: [], isComplete: false, failure: null };
 
   constructor(server: Server, query: SessionQuery) {
@@ -47,6 +59,10 @@ export class SessionList {
 
   readonly view = (): SessionListView => this.#view;
 
+  look(sight: Sight | null): void {
+    this.#sight = sight;
+  }
+
   close(): void {
     this.#listeners.clear();
     this.#closed.abort();
@@ -59,7 +75,7 @@ export class SessionList {
       try {
         await this.#readAll(signal);
         failures = 0;
-        await wait(Math.max(PAUSE_MS, PAUSE_PER_READING * (now() - startedAt)), signal);
+        await this.#pause(Math.max(PAUSE_MS, PAUSE_PER_READING * (now() - startedAt)), signal);
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof ServerFailure)) throw error;
@@ -71,11 +87,37 @@ export class SessionList {
     }
   }
 
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const until = now() + ms;
+    await wait(Math.min(PAUSE_MS, ms), signal);
+    while (!signal.aborted && now() < until) {
+      await this.#readSight(signal);
+      await wait(Math.min(PAUSE_MS, Math.max(0, until - now())), signal);
+    }
+  }
+
+  async #readSight(signal: AbortSignal): Promise<void> {
+    const { sessions } = this.#view;
+    const from = sessions.findIndex(({ session_id }) => session_id === this.#sight?.newest);
+    const to = sessions.findIndex(({ session_id }) => session_id === this.#sight?.oldest);
+    if (to >= 0) await this.#readAfter(sessions[to + 1]?.session_id ?? null, Math.min(SIGHT_SESSIONS, to - Math.max(0, from) + 1), signal);
+    await this.#readAfter(sessions[0]?.session_id ?? null, PAGE_SESSIONS, signal);
+  }
+
+  /** Puts a page in the place of what was read for it before. */
+  async #readAfter(after: string | null, limit: number, signal: AbortSignal): Promise<void> {
+    const page = await this.#server.get<SessionPage>(this.#pathAfter(after, limit), signal);
+    const { sessions } = this.#view;
+    const newer = page.next_cursor === null ? [] : sessions.filter(({ session_id }) => session_id > (page.next_cursor ?? ''));
+    const older = after === null ? [] : sessions.filter(({ session_id }) => session_id <= after);
+    this.#change({ sessions: [...newer, ...page.sessions.toReversed(), ...older], failure: null });
+  }
+
   async #readAll(signal: AbortSignal): Promise<void> {
     let read: readonly SessionEntry[] = [];
     let after: string | null = null;
     do {
-      const page: SessionPage = await this.#server.get<SessionPage>(this.#pathAfter(after), signal);
+      const page: SessionPage = await this.#server.get<SessionPage>(this.#pathAfter(after, PAGE_SESSIONS), signal);
       read = [...page.sessions.toReversed(), ...read];
       // The first time each page is shown as it comes; later the list changes as a whole.
       if (!this.#view.isComplete) this.#change({ sessions: read, failure: null });
@@ -84,8 +126,8 @@ export class SessionList {
     this.#change({ sessions: read, isComplete: true, failure: null });
   }
 
-  #pathAfter(after: string | null): string {
-    const query = new URLSearchParams({ limit: String(PAGE_SESSIONS) });
+  #pathAfter(after: string | null, limit: number): string {
+    const query = new URLSearchParams({ limit: String(limit) });
     if (after !== null) query.set('after', after);
     if (this.#query.status !== null) query.set('status', this.#query.status);
     for (const [key, value] of this.#query.metadata) query.set(`metadata.${key}`, value);

@@ -1,7 +1,8 @@
 /** The list of sessions. Only the rows in sight are there, so that ten thousand cost what twenty do. */
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { parseUtcTime } from '../../../machines/utc-time.ts';
+import type { Sight } from '../data/session-list.ts';
 import type { SessionEntry } from '../data/wire.ts';
 import { hashOf } from '../model/route.ts';
 import { durationText } from '../model/time-text.ts';
@@ -15,6 +16,7 @@ const NARROW_ROW_HEIGHT = 84;
 interface SessionTableProps {
   readonly sessions: readonly SessionEntry[];
   readonly isComplete: boolean;
+  readonly onSight: (sight: Sight | null) => void;
 }
 
 /** Rows have their height before they are drawn: where it changes, the list is another one. */
@@ -23,10 +25,13 @@ export function SessionTable(props: SessionTableProps) {
   return <SessionRows key={String(isNarrow)} height={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT} {...props} />;
 }
 
-function SessionRows({ sessions, isComplete, height }: SessionTableProps & { readonly height: number }) {
+function SessionRows({ sessions, isComplete, onSight, height }: SessionTableProps & { readonly height: number }) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useNow();
   const rows = useVirtualizer({ count: sessions.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 8, getItemKey: (index) => sessions[index]?.session_id ?? index });
+  const newest = sessions[rows.range?.startIndex ?? 0]?.session_id;
+  const oldest = sessions[rows.range?.endIndex ?? 0]?.session_id;
+  useEffect(() => onSight(newest === undefined || oldest === undefined ? null : { newest, oldest }), [onSight, newest, oldest]);
 
   return (
     <div className="session-table" role="table" aria-label="Sessions" aria-rowcount={sessions.length + 1}>

@@ -1,7 +1,7 @@
 /** All sessions: to be looked through, filtered and opened. */
-import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { SESSION_STATUSES, type SessionStatus } from '../../../machines/projections/status.ts';
-import { SessionList } from '../data/session-list.ts';
+import { SessionList, type Sight } from '../data/session-list.ts';
 import type { Server } from '../data/server.ts';
 import { hasIdParts, parseFilter } from '../model/session-filter.ts';
 import { FailureBanner } from './failure-banner.tsx';
@@ -17,7 +17,7 @@ export function SessionsPage({ server, onToken }: SessionsPageProps) {
   const [text, setText] = useState('');
   const filter = parseFilter(useDeferredValue(text));
   const metadata = JSON.stringify(filter.metadata);
-  const view = useSessionList(server, status, metadata);
+  const { view, look } = useSessionList(server, status, metadata);
   const sessions = view.sessions.filter((session) => hasIdParts(session.session_id, filter));
 
   return (
@@ -43,7 +43,7 @@ export function SessionsPage({ server, onToken }: SessionsPageProps) {
         </output>
       </form>
       {view.failure !== null && <FailureBanner failure={view.failure} onToken={onToken} />}
-      <SessionTable sessions={sessions} isComplete={view.isComplete} />
+      <SessionTable sessions={sessions} isComplete={view.isComplete} onSight={look} />
     </main>
   );
 }
@@ -58,5 +58,6 @@ function useSessionList(server: Server, status: SessionStatus | null, metadata: 
     return () => opened.close();
   }, [server, status, metadata]);
   const [subscribe, view] = useMemo(() => (list === null ? [() => () => undefined, () => NOTHING] : [list.subscribe, list.view]), [list]);
-  return useSyncExternalStore(subscribe, view);
+  const look = useCallback((sight: Sight | null) => list?.look(sight), [list]);
+  return { view: useSyncExternalStore(subscribe, view), look };
 }
