@@ -5,6 +5,7 @@ import type { AxeResults } from 'axe-core';
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
 import { Inspector } from '../support/inspector.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { Stage } from '../support/stage.ts';
@@ -116,10 +117,10 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
       await page.locator('[data-settled="true"]').waitFor();
       if (viewport.width < 800) await page.getByRole('button', { name: 'State', exact: true }).click();
 
-      await page.waitForFunction(`(() => {
-        const { scrollTop, clientHeight, scrollHeight } = document.querySelector('.transcript');
-        return scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1;
-      })()`, undefined, { timeout: 10_000 });
+      await eventually(async () => {
+        const below = await page.evaluate<number>(`(({ scrollTop, clientHeight, scrollHeight }) => scrollTop > 0 ? scrollHeight - clientHeight - scrollTop : Infinity)(document.querySelector('.transcript'))`);
+        return below <= 1 ? true : undefined;
+      }, `the end of the transcript is in sight, ${viewport.width} wide`);
       await page.close();
     }
   });
