@@ -150,12 +150,15 @@ describe.skipIf(!isThere)('the inspector', () => {
   it('says that the server is gone, and goes on by itself when it is back', async () => {
     stage = await Stage.set({ model: () => says('Hello.') });
     const { session_id: id } = await stage.create();
+    for (const message of ['one', 'two', 'three']) await stage.api.send(id, message);
     inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
-    await inspector.settledAt(2);
+    await inspector.settledAt((await stage.api.journal(id)).length);
     const { port } = new URL(stage.server.url);
 
     await stage.server.kill();
     await inspector.page.getByRole('alert').getByText(/does not answer/).waitFor();
+    const isWholeInSight = `(({ bottom }, list) => bottom <= list.bottom)(...['[aria-selected="true"]', '.journal'].map((of) => document.querySelector(of).getBoundingClientRect()))`;
+    await eventually(async () => ((await inspector.page.evaluate<boolean>(isWholeInSight)) ? true : undefined), 'what is said leaves the record in sight');
     await stage.server.start({}, Number(port));
 
     await eventually(async () => ((await inspector.page.getByRole('alert').count()) === 0 ? true : undefined), 'the page is live again');

@@ -26,9 +26,9 @@ export function placeIn({ start, lengthMs }: TimeScale, time: number): number {
   return Math.min(1, Math.max(0, (time - start) / lengthMs));
 }
 
-/** Round distances, a handful of them. */
+/** Round distances, a handful of them; whole milliseconds, since no less is told. */
 export function ticksOf({ lengthMs }: TimeScale): readonly Tick[] {
-  const rough = lengthMs / TICKS_MOST;
+  const rough = Math.max(1, lengthMs / TICKS_MOST);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
   const count = Math.floor(lengthMs / step);

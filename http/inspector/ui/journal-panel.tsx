@@ -34,10 +34,10 @@ export function JournalPanel({ rows, version, durations, sequence, found, search
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => ROW_HEIGHT, overscan: 12 });
   // A list that is not shown has no height, and scrolls nowhere.
-  const isInSight = (list.scrollRect?.height ?? 0) > 0;
+  const height = list.scrollRect?.height ?? 0;
   useEffect(() => {
-    if (isInSight && place >= 0 && place < count) list.scrollToIndex(place, { align: 'auto' });
-  }, [list, place, count, isInSight]);
+    if (height > 0 && place >= 0 && place < count) list.scrollToIndex(place, { align: 'auto' });
+  }, [list, place, count, height]);
 
   const step = (event: KeyboardEvent): void => {
     const to = stepOf(event.key, place, count, sequenceAt(place) === sequence);

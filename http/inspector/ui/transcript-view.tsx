@@ -19,17 +19,17 @@ export function TranscriptView({ transcript, changes, writing, showMessages }: T
   const gone = changes.transcriptFrom === null ? 0 : Math.max(0, changes.transcriptLengthBefore - length);
   const scroller = useRef<HTMLDivElement>(null);
   // The end is what one looks at, and more of the beginning does not move it. What is not shown has no height, and scrolls
-  // nowhere: it goes to the end when it comes in sight.
+  // nowhere: it goes to the end when it comes in sight. Where the end was in sight it stays so when there is less room.
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
     const toEnd = (): void => element.scrollTo({ top: element.scrollHeight });
     toEnd();
-    let isInSight = element.clientHeight > 0;
+    let height = element.clientHeight;
     const observer = new ResizeObserver(() => {
-      const wasInSight = isInSight;
-      isInSight = element.clientHeight > 0;
-      if (isInSight && !wasInSight) toEnd();
+      const wasAtEnd = height === 0 || element.scrollTop + height >= element.scrollHeight - 1;
+      height = element.clientHeight;
+      if (wasAtEnd) toEnd();
     });
     observer.observe(element);
     return () => observer.disconnect();

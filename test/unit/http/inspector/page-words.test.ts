@@ -5,6 +5,7 @@ import { actionsIn } from '../../../../http/inspector/model/actions.ts';
 import { failureOf, mayPass } from '../../../../http/inspector/model/failure.ts';
 import { hashOf, parseRoute } from '../../../../http/inspector/model/route.ts';
 import { hasIdParts, parseFilter } from '../../../../http/inspector/model/session-filter.ts';
+import { ticksOf } from '../../../../http/inspector/model/time-scale.ts';
 import { clockText, durationText } from '../../../../http/inspector/model/time-text.ts';
 import type { JournalPageAnswer, SessionListAnswer } from '../../../../http/wire/answers.ts';
 import { EXAMPLE_SESSION } from '../../../../http/wire/examples.ts';
@@ -45,6 +46,12 @@ describe('a time', () => {
     [90_000_000, '1 d 1 h'],
   ])('of %d ms is told as %s', (milliseconds, text) => {
     expect(durationText(milliseconds)).toBe(text);
+  });
+
+  it.each([1, 3, 40, 849, 90_000])('line of %d ms has marks that all say something else', (lengthMs) => {
+    const marks = ticksOf({ start: 0, lengthMs }).map(({ milliseconds }) => durationText(milliseconds));
+    expect(marks.length).toBeGreaterThan(1);
+    expect(new Set(marks).size).toBe(marks.length);
   });
 
   it('of the day is told to the millisecond', () => {
