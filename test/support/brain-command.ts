@@ -17,9 +17,13 @@ export async function runInShell(line: string): Promise<CommandEnd> {
   return endOf('bash', ['-c', `brain() { '${process.execPath}' '${BRAIN_COMMAND}' "$@"; }; ${line}`], { cwd: PROJECT_ROOT });
 }
 
-/** As somebody runs it who has the project, built, and no registry at hand. */
+/**
+ * As somebody runs it who has the project, built, and no registry at hand. What npm tells the tests, when it starts them,
+ * would be told to this npx too, such as another package to look in.
+ */
 export async function runWithNpx(...line: readonly string[]): Promise<CommandEnd> {
-  return endOf('npx', ['--offline', 'brain', ...line], { cwd: PROJECT_ROOT });
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
+  return endOf('npx', ['--offline', 'brain', ...line], { cwd: PROJECT_ROOT, env });
 }
 
 export interface Inspection {
