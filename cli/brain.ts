@@ -1,12 +1,10 @@
 #!/usr/bin/env node
 /** `npx brain COMMAND`: what is done with a data directory beside a server, or without one. */
+import { EXIT_USAGE } from './exit-codes.ts';
 import { INSPECT_USAGE, runInspectCommand } from './inspect.ts';
 import { JOURNAL_USAGE, runJournalCommand } from './journal.ts';
 
 const USAGE = `${JOURNAL_USAGE}\n\n${INSPECT_USAGE}\n`;
-
-// As sysexits.h has it.
-const EXIT_USAGE = 64;
 
 async function run(command: string | undefined, rest: readonly string[]): Promise<number> {
   switch (command) {
