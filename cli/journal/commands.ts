@@ -1,13 +1,13 @@
 /** `brain journal print | verify | stat`: each makes lines, and notes in the verdict what it passed. Nothing is written. */
 import { SessionState } from '../../machines/replay.ts';
-import { readSegments, type ReadSegment } from '../../services/read-segments.ts';
+import { readSegments, type ReadSegment, type SegmentsPlace } from '../../services/read-segments.ts';
 import type { Disk } from '../../storage/disk.ts';
-import { LocateError, type LocatedSession } from './locate.ts';
+import { LocateError } from './locate.ts';
 import { troubleOf, type Verdict } from './verdict.ts';
 
 export interface JournalCommandParts {
   readonly disk: Disk;
-  readonly sessions: readonly LocatedSession[];
+  readonly sessions: readonly SegmentsPlace[];
   readonly verdict: Verdict;
   /** Takes what is wrong with a segment, where the lines themselves are records. */
   readonly warn: (line: string) => void;

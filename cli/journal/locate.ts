@@ -1,25 +1,17 @@
 /** What a path on the command line holds: a data directory, one session's directory, also a copied one, or its journal. */
 import path from 'node:path';
 import { isErrorCode } from '../../storage/disk-failure.ts';
+import type { SegmentsPlace } from '../../services/read-segments.ts';
 import type { Disk } from '../../storage/disk.ts';
 import { parseSegmentName } from '../../storage/segment.ts';
 import { isSessionId } from '../../storage/session-id.ts';
-
-export interface LocatedSession {
-  /** Null where nothing but the journal says whose it is. */
-  readonly sessionId: string | null;
-  /** How its directory is called, for messages. */
-  readonly name: string;
-  /** The directory of its segments. */
-  readonly journal: string;
-}
 
 /** Nothing there to look at: its message is for the person who gave the path. */
 export class LocateError extends Error {
   override readonly name = 'LocateError';
 }
 
-export async function locateSessions(disk: Disk, given: string): Promise<readonly LocatedSession[]> {
+export async function locateSessions(disk: Disk, given: string): Promise<readonly SegmentsPlace[]> {
   const at = path.resolve(given);
   const names = await namesIn(disk, at, given);
   if (names.some((name) => parseSegmentName(name) !== null)) return [sessionAt(path.dirname(at), at)];
@@ -31,7 +23,7 @@ export async function locateSessions(disk: Disk, given: string): Promise<readonl
   return ids.map((id) => sessionAt(path.join(at, 'sessions', id), path.join(at, 'sessions', id, 'journal')));
 }
 
-function sessionAt(directory: string, journal: string): LocatedSession {
+function sessionAt(directory: string, journal: string): SegmentsPlace {
   const name = path.basename(directory);
   return { sessionId: isSessionId(name) ? name : null, name, journal };
 }
