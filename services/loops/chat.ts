@@ -8,11 +8,10 @@
  *       does.
  *   C3. A user's message is a message of its own, even after tool results: the journal then needs no second copy of either.
  */
-import { toolUsesOf, type Message, type ToolUseBlock } from '../../machines/messages.ts';
-import { notStarted, toolResultBlock, type ToolCallEnd } from '../../machines/open-tool-calls.ts';
+import { toolUsesOf, type Message } from '../../machines/messages.ts';
 import type { AgentLoop, LoopHost, TurnInput, TurnResult } from './agent-loop.ts';
 import { answeredTranscript } from './answered-transcript.ts';
-import { endsOfCalls } from './asked-calls.ts';
+import { resultsOfCalls } from './asked-calls.ts';
 import { isCutOff, isEmpty, requestWith, resultWithoutAnswer } from './model-answer.ts';
 
 export const chatLoop: AgentLoop = { name: 'chat', turn };
@@ -27,17 +26,9 @@ async function turn(input: TurnInput, host: LoopHost): Promise<TurnResult> {
     if (isEmpty(answer.message)) return { kind: 'returned', result };
     transcript = [...transcript, answer.message];
     await host.setTranscript(transcript);
-    const calls = toolUsesOf(answer.message);
-    if (calls.length === 0) return { kind: 'returned', result };
-    transcript = [...transcript, resultsMessage(calls, await endsOfCalls(answer, input, host))];
+    if (toolUsesOf(answer.message).length === 0) return { kind: 'returned', result };
+    transcript = [...transcript, { role: 'user', content: await resultsOfCalls(answer, input, host) }];
     await host.setTranscript(transcript);
     if (isCutOff(answer)) return { kind: 'returned', result };
   }
-}
-
-function resultsMessage(calls: readonly ToolUseBlock[], ends: readonly ToolCallEnd[]): Message {
-  return {
-    role: 'user',
-    content: calls.map((call, index) => toolResultBlock(call, ends[index] ?? notStarted('the turn was over before'))),
-  };
 }

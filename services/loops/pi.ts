@@ -7,11 +7,10 @@
  *   L3. What a host service throws is not for pi, which would make an answer or a result of it: it ends the turn.
  */
 import type { AssistantMessage, AssistantMessageEventStream, Message as PiMessage, Model } from '@mariozechner/pi-ai';
-import { toolUsesOf, type ToolResultBlock } from '../../machines/messages.ts';
-import { toolResultBlock } from '../../machines/open-tool-calls.ts';
+import type { ToolResultBlock } from '../../machines/messages.ts';
 import type { AgentLoop, LoopHost, LoopModelAnswer, TurnInput, TurnResult } from './agent-loop.ts';
 import { answeredTranscript } from './answered-transcript.ts';
-import { endsOfCalls } from './asked-calls.ts';
+import { resultsOfCalls } from './asked-calls.ts';
 import { isCutOff, requestWith, resultWithoutAnswer } from './model-answer.ts';
 import type { LoadRunAgentLoop, RunAgentLoop } from './pi-library.ts';
 import { answerToPi, fromPi, placeOfCall, resultToPi, toPi } from './pi-messages.ts';
@@ -117,13 +116,7 @@ class PiTurn {
 
   async #callTools(): Promise<readonly ToolResultBlock[]> {
     const answer = this.#answer;
-    if (answer?.outcome !== 'ended') return [];
-    const calls = toolUsesOf(answer.message);
-    const ends = await endsOfCalls(answer, this.#input, this.#host);
-    return ends.flatMap((end, index) => {
-      const call = calls[index];
-      return call === undefined ? [] : [toolResultBlock(call, end)];
-    });
+    return answer?.outcome === 'ended' ? resultsOfCalls(answer, this.#input, this.#host) : [];
   }
 }
 
