@@ -5,16 +5,24 @@ export function now(): number {
   return Date.now();
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal aborts. */
+/** Resolves after so many milliseconds, or as soon as the signal aborts. Nothing of it stays with the signal. */
 export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
+    const goOn = (): void => {
+      cancel();
+      signal.removeEventListener('abort', goOn);
       resolve();
-    }, { once: true });
+    };
+    const cancel = after(ms, goOn);
+    signal.addEventListener('abort', goOn);
   });
+}
+
+/** Calls once, unless what it answers is called before. */
+export function after(ms: number, call: () => void): () => void {
+  const timer = setTimeout(call, ms);
+  return () => clearTimeout(timer);
 }
 
 /** Calls again and again until what it answers is called. */

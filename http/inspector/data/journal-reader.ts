@@ -5,7 +5,7 @@
 import type { Sequence, SessionRecord } from '../../../machines/records.ts';
 import { mayPass, type Failure } from '../model/failure.ts';
 import { backoffMs } from './backoff.ts';
-import { wait } from './clock.ts';
+import { after, wait } from './clock.ts';
 import { ServerFailure, type Server } from './server.ts';
 import type { JournalPage, ListedSession, ModelDelta } from './wire.ts';
 import type { Connection } from './worker-messages.ts';
@@ -140,7 +140,7 @@ class Gathered {
 
   add(record: SessionRecord): void {
     this.#records.push(record);
-    if (this.#records.length === 1) void wait(GATHER_MS, NEVER).then(() => this.handOn());
+    if (this.#records.length === 1) after(GATHER_MS, () => this.handOn());
   }
 
   handOn(): void {
@@ -149,8 +149,6 @@ class Gathered {
     if (records.length > 0) this.#handOn(records);
   }
 }
-
-const NEVER = new AbortController().signal;
 
 /** What has a sequence is recorded; everything else only passes by. */
 function isRecord(data: unknown): data is SessionRecord {
