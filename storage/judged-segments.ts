@@ -6,7 +6,7 @@ import type { Disk, WatchableDisk } from './disk.ts';
 import { FRAME_HEADER_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from './frame.ts';
 import type { ReadableJournal, StoredFrame } from './journal.ts';
 import { REASON_IN_WORDS } from './journal-repair.ts';
-import { scanSegment, type FrameSpan, type ScanVerdict } from './scan.ts';
+import { scanSegment, type FrameSpan, type SegmentExpectation } from './scan.ts';
 import { frameEnd, segmentName, segmentsIn } from './segment.ts';
 import { readFile, readUpTo } from './whole-file.ts';
 
@@ -95,9 +95,9 @@ export async function journalStamp(disk: WatchableDisk, directory: string): Prom
 
 type Judged = Pick<JudgedSegment, 'judgement' | 'frames'>;
 
-function judge(bytes: Uint8Array, expected: { sessionId: string; firstSequence: number; isLast: boolean }): Judged {
+function judge(bytes: Uint8Array, expected: SegmentExpectation): Judged {
   const verdict = scanSegment(bytes, expected);
-  const frames = wholeFrames(bytes, verdict, expected).map((span) => storedFrame(bytes, span));
+  const frames = verdict.frames.map((span) => storedFrame(bytes, span));
   switch (verdict.kind) {
     case 'clean':
       return { judgement: { kind: 'clean' }, frames };
@@ -106,17 +106,6 @@ function judge(bytes: Uint8Array, expected: { sessionId: string; firstSequence: 
     case 'corrupt':
       return { judgement: { kind: 'damaged', offset: verdict.offset, what: REASON_IN_WORDS[verdict.reason] }, frames };
   }
-}
-
-/** In a damaged segment, those before the damage. */
-function wholeFrames(
-  bytes: Uint8Array,
-  verdict: ScanVerdict,
-  expected: { readonly sessionId: string; readonly firstSequence: number },
-): readonly FrameSpan[] {
-  if (verdict.kind !== 'corrupt') return verdict.frames;
-  const before = scanSegment(bytes.subarray(0, verdict.offset), { ...expected, isLast: true });
-  return before.kind === 'corrupt' ? [] : before.frames;
 }
 
 function storedFrame(bytes: Uint8Array, span: FrameSpan): StoredFrame {

@@ -32,7 +32,8 @@ export type ScanVerdict =
   | { readonly kind: 'clean'; readonly frames: readonly FrameSpan[] }
   /** `validBytes` ends the last whole frame; 0 where there is none, for a segment is nothing without a frame. */
   | { readonly kind: 'torn'; readonly frames: readonly FrameSpan[]; readonly validBytes: number }
-  | { readonly kind: 'corrupt'; readonly offset: number; readonly reason: CorruptReason };
+  /** `frames`: those before the damage, which begins at `offset`. */
+  | { readonly kind: 'corrupt'; readonly frames: readonly FrameSpan[]; readonly offset: number; readonly reason: CorruptReason };
 
 export interface SegmentExpectation {
   readonly sessionId: string;
@@ -44,14 +45,14 @@ export function scanSegment(bytes: Uint8Array, expected: SegmentExpectation): Sc
   const header = readSegmentHeader(bytes);
   if (header === null) {
     const torn = expected.isLast && isTornAt(bytes, 0, SEGMENT_HEADER_BYTES);
-    return torn ? { kind: 'torn', frames: [], validBytes: 0 } : { kind: 'corrupt', offset: 0, reason: 'segment_header' };
+    return torn ? { kind: 'torn', frames: [], validBytes: 0 } : { kind: 'corrupt', frames: [], offset: 0, reason: 'segment_header' };
   }
   if (
     header.formatVersion !== SEGMENT_FORMAT_VERSION ||
     header.sessionId !== expected.sessionId ||
     header.firstSequence !== expected.firstSequence
   ) {
-    return { kind: 'corrupt', offset: 0, reason: 'segment_header' };
+    return { kind: 'corrupt', frames: [], offset: 0, reason: 'segment_header' };
   }
   return scanFrames(bytes, expected);
 }
@@ -61,7 +62,7 @@ function scanFrames(bytes: Uint8Array, { firstSequence, isLast }: SegmentExpecta
   let expectedSequence = firstSequence;
   let offset = SEGMENT_HEADER_BYTES;
   const torn = (): ScanVerdict => ({ kind: 'torn', frames, validBytes: frames.length === 0 ? 0 : offset });
-  const corrupt = (reason: CorruptReason): ScanVerdict => ({ kind: 'corrupt', offset, reason });
+  const corrupt = (reason: CorruptReason): ScanVerdict => ({ kind: 'corrupt', frames, offset, reason });
 
   while (offset < bytes.length) {
     const header = readFrameHeader(bytes, offset);

@@ -13,8 +13,14 @@ function scan(bytes: Uint8Array, isLast = true): ScanVerdict {
 /** The verdict on the last segment of a journal, without its frames. */
 function judged(bytes: Uint8Array): object {
   const verdict = scan(bytes);
-  if (verdict.kind === 'corrupt') return verdict;
-  return verdict.kind === 'clean' ? { kind: 'clean' } : { kind: 'torn', validBytes: verdict.validBytes };
+  switch (verdict.kind) {
+    case 'clean':
+      return { kind: 'clean' };
+    case 'torn':
+      return { kind: 'torn', validBytes: verdict.validBytes };
+    case 'corrupt':
+      return { kind: 'corrupt', offset: verdict.offset, reason: verdict.reason };
+  }
 }
 
 describe('the scan of a segment', () => {
@@ -74,6 +80,15 @@ describe('the scan of a segment', () => {
       offset: start,
       reason: 'frame_payload',
     });
+  });
+
+  it('gives the frames before the damage, and none behind it', () => {
+    const { bytes, bounds } = segmentOf(['{"a":1}', '{"b":2}', '{"c":3}', '{"d":4}']);
+    for (const [index, start] of bounds.slice(0, -1).entries()) {
+      const verdict = scan(flipped(bytes, (start + FRAME_HEADER_BYTES) * 8));
+      expect(verdict).toMatchObject({ kind: 'corrupt', offset: start });
+      expect(verdict.frames.map(({ offset }) => offset)).toEqual(bounds.slice(0, index));
+    }
   });
 
   it('refuses a last frame of which less than a sector is zero', () => {
