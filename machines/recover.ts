@@ -6,6 +6,7 @@
 import { closeOpenEffects, closeTurn, endSession } from './close-turn.ts';
 import { Draft, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
 import { assertNever } from './assert-never.ts';
+import type { SessionState } from './replay.ts';
 
 const INTERRUPTED = {
   code: 'interrupted_by_restart',
@@ -45,4 +46,12 @@ export function recover(snapshot: SessionSnapshot): readonly DecidedRecord[] {
       return assertNever(draft.state);
   }
   return draft.records;
+}
+
+/**
+ * Whether a delete was recorded and not carried out. A session with environments stays until it is deleted again: what is
+ * left of them has to be torn down first, and nothing tears down by itself.
+ */
+export function isRemovalDue({ isDeleteRequested, facts }: SessionState): boolean {
+  return isDeleteRequested && facts.created.environments.length === 0;
 }

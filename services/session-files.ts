@@ -7,13 +7,14 @@
  *   F3. They close once, by whoever asks first. Whatever is done with them then, the journal is given up: nobody could
  *       open the session again otherwise.
  */
+import { isRemovalDue } from '../machines/recover.ts';
 import { SessionState } from '../machines/replay.ts';
 import { StorageError, type Journal, type SessionStore } from '../storage/journal.ts';
 import { rowOf, type Catalog } from './catalog.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { Log } from './ports.ts';
 import { Checkpoints, loadState, type LoadedState } from './session-loader.ts';
-import { isRemovalDue, recoverSession, type RecoveryServices } from './session-recovery.ts';
+import { recoverSession, type RecoveryServices } from './session-recovery.ts';
 
 export interface FilesServices extends RecoveryServices {
   readonly store: SessionStore;

@@ -33,11 +33,3 @@ export async function recoverSession(
   services.log.info('session_recovered', { session_id: journal.sessionId, state: state.state, records: records.length });
   return { records, payloadBytes: payload.length };
 }
-
-/**
- * Whether a delete was recorded and not carried out. A session with environments stays until it is deleted again: what is
- * left of them has to be torn down first, and nothing tears down by itself.
- */
-export function isRemovalDue({ isDeleteRequested, facts }: SessionState): boolean {
-  return isDeleteRequested && facts.created.environments.length === 0;
-}

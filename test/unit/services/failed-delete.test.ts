@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KeyedCall } from '../../../services/keyed-call.ts';
-import { isRemovalDue } from '../../../services/session-recovery.ts';
+import { isRemovalDue } from '../../../machines/recover.ts';
 import { gate } from '../../support/gate.ts';
 import { LivingBrain, TENANT, type LivingBrainOptions } from '../../support/living-brain.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
