@@ -282,16 +282,17 @@ export class Sessions implements SessionService {
         if (command.kind === 'send' || command.kind === 'resume') this.#admit();
         return registry.command(sessionId, command, keyed?.request);
       });
-      if (receipt.kind !== 'repeated' || keyed === undefined) {
-        const records = accepted(receipt);
-        const first = records.find(({ request }) => request !== undefined);
-        const answered = await answer(records);
-        // Whatever came meanwhile: what a repeat will be told is what is told now.
-        const isView = command.kind !== 'send' && command.kind !== 'cancel';
-        return keyed === undefined || first === undefined || !isView ? answered : ((await this.#again(sessionId, keyed, { sequence: first.sequence, body: keyed.request.body })) as T);
+      if (receipt.kind === 'repeated' && keyed !== undefined) {
+        keyed.isReplayed = true;
+        return (await this.#again(sessionId, keyed, receipt.first)) as T;
       }
-      keyed.isReplayed = true;
-      return (await this.#again(sessionId, keyed, receipt.first)) as T;
+      const records = accepted(receipt);
+      const answered = await answer(records);
+      const first = records.find(({ request }) => request !== undefined);
+      const isView = command.kind !== 'send' && command.kind !== 'cancel';
+      if (keyed === undefined || first === undefined || !isView) return answered;
+      // Whatever came meanwhile: what a repeat will be told is what is told now.
+      return (await this.#again(sessionId, keyed, { sequence: first.sequence, body: keyed.request.body })) as T;
     });
   }
 
