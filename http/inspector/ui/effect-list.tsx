@@ -1,6 +1,8 @@
+import type { ReactNode } from 'react';
 import type { Changes } from '../model/changes.ts';
 import type { OpenEffect } from '../model/moment.ts';
 import { clockText, durationText } from '../model/time-text.ts';
+import { SequenceLink } from './sequence-link.tsx';
 import { useNow } from './use-now.ts';
 
 interface EffectListProps {
@@ -19,31 +21,37 @@ export function EffectList({ open, changes, at, isFollowing, travel }: EffectLis
   if (open.length === 0 && changes.closed.length === 0) return <p className="empty">Nothing is open.</p>;
   return (
     <ul className="facts" data-facts="open">
-      {open.map(({ sequence, kind, subject, since, deadline }) => (
-        <li key={sequence} data-changed={changes.opened.includes(sequence) ? 'new' : undefined}>
-          <button type="button" className="sequence-link" onClick={() => travel(sequence)}>
-            {sequence}
-          </button>
-          <span className="fact-text" title={subject}>
-            {kind.replaceAll('_', ' ')} {subject}
-          </span>
-          <span className="fact-age">
-            {durationText((isFollowing ? now : at) - since)}
-            {deadline === null ? '' : `, until ${clockText(deadline).slice(0, 8)}`}
-          </span>
-        </li>
+      {open.map((effect) => (
+        <EffectItem key={effect.sequence} effect={effect} changed={changes.opened.includes(effect.sequence) ? 'new' : undefined} travel={travel}>
+          {durationText((isFollowing ? now : at) - effect.since)}
+          {effect.deadline === null ? '' : `, until ${clockText(effect.deadline).slice(0, 8)}`}
+        </EffectItem>
       ))}
-      {changes.closed.map(({ sequence, kind, subject, since }) => (
-        <li key={sequence} data-changed="gone">
-          <button type="button" className="sequence-link" onClick={() => travel(sequence)}>
-            {sequence}
-          </button>
-          <span className="fact-text" title={subject}>
-            {kind.replaceAll('_', ' ')} {subject}
-          </span>
-          <span className="fact-age">ended, {durationText(at - since)}</span>
-        </li>
+      {changes.closed.map((effect) => (
+        <EffectItem key={effect.sequence} effect={effect} changed="gone" travel={travel}>
+          ended, {durationText(at - effect.since)}
+        </EffectItem>
       ))}
     </ul>
+  );
+}
+
+interface EffectItemProps {
+  readonly effect: OpenEffect;
+  readonly changed: 'new' | 'gone' | undefined;
+  readonly travel: (to: number) => void;
+  /** How long it has been open, or was. */
+  readonly children: ReactNode;
+}
+
+function EffectItem({ effect: { sequence, kind, subject }, changed, travel, children }: EffectItemProps) {
+  return (
+    <li data-changed={changed}>
+      <SequenceLink sequence={sequence} travel={travel} />
+      <span className="fact-text" title={subject}>
+        {kind.replaceAll('_', ' ')} {subject}
+      </span>
+      <span className="fact-age">{children}</span>
+    </li>
   );
 }

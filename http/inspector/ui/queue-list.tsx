@@ -1,5 +1,6 @@
 import type { Changes } from '../model/changes.ts';
 import type { QueuedMessage } from '../model/moment.ts';
+import { SequenceLink } from './sequence-link.tsx';
 
 interface QueueListProps {
   readonly queue: readonly QueuedMessage[];
@@ -14,17 +15,13 @@ export function QueueList({ queue, changes, travel }: QueueListProps) {
     <ol className="facts" data-facts="queue">
       {queue.map(({ sequence, text }) => (
         <li key={sequence} data-changed={changes.queued.includes(sequence) ? 'new' : undefined}>
-          <button type="button" className="sequence-link" onClick={() => travel(sequence)}>
-            {sequence}
-          </button>
+          <SequenceLink sequence={sequence} travel={travel} />
           <span className="fact-text">{text}</span>
         </li>
       ))}
       {changes.unqueued.map((sequence) => (
         <li key={sequence} data-changed="gone">
-          <button type="button" className="sequence-link" onClick={() => travel(sequence)}>
-            {sequence}
-          </button>
+          <SequenceLink sequence={sequence} travel={travel} />
           <span className="fact-text">left the queue</span>
         </li>
       ))}
