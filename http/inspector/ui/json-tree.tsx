@@ -1,5 +1,6 @@
 /** JSON to read: long texts and large parts are folded until somebody opens them. All of it is shown as text. */
 import { useState, type ReactNode } from 'react';
+import { FoldedText } from './folded-text.tsx';
 
 const TEXT_LENGTH_MAX = 240;
 const ENTRIES_MAX = 40;
@@ -12,29 +13,14 @@ interface JsonTreeProps {
 }
 
 export function JsonTree({ value, depth = 0 }: JsonTreeProps): ReactNode {
-  if (typeof value === 'string') return <Text text={value} />;
+  if (typeof value === 'string') return <FoldedText as="span" className="json-text" text={value} lengthMax={TEXT_LENGTH_MAX} written={asText} />;
   if (typeof value !== 'object' || value === null) return <span className="json-literal">{String(value)}</span>;
   return <Entries value={value} depth={depth} />;
 }
 
-function Text({ text }: { readonly text: string }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const isLong = text.length > TEXT_LENGTH_MAX;
-  const shown = isLong && !isOpen ? text.slice(0, TEXT_LENGTH_MAX) : text;
-  return (
-    <span className="json-text">
-      {text === '' ? '""' : withoutControls(shown)}
-      {isLong && (
-        <button type="button" className="json-fold" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {isOpen ? 'fold' : `${(text.length - TEXT_LENGTH_MAX).toLocaleString('en')} more characters`}
-        </button>
-      )}
-    </span>
-  );
-}
-
 /** Lines and tabs stay; what would not be seen is written out. */
-function withoutControls(text: string): string {
+function asText(text: string): string {
+  if (text === '') return '""';
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
