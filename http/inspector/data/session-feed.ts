@@ -7,6 +7,7 @@ import type { Failure } from '../model/failure.ts';
 import type { MomentWithChanges } from '../model/journal-fold.ts';
 import { SHOWN_MESSAGES } from '../model/moment.ts';
 import type { RecordRow } from '../model/record-row.ts';
+import { LiveView } from './live-view.ts';
 import type { Connection, FromWorker, ToWorker } from './worker-messages.ts';
 
 export interface FeedView {
@@ -39,11 +40,23 @@ interface Wanted {
   readonly foldedThrough: Sequence;
 }
 
-export class SessionFeed {
+/** What there is before anything was said. */
+export const UNREAD_FEED: FeedView = {
+  rows: [],
+  version: 0,
+  foldedThrough: 0,
+  refusal: null,
+  connection: 'loading',
+  isReadOnly: false,
+  failure: null,
+  shown: null,
+  writing: null,
+  found: null,
+};
+
+export class SessionFeed extends LiveView<FeedView> {
   readonly #worker: Worker;
-  readonly #rows: (RecordRow | undefined)[] = [];
-  readonly #listeners = new Set<() => void>();
-  #view: FeedView;
+  readonly #rows: (RecordRow | undefined)[];
   /** Null follows the last record. */
   #at: Sequence | null = null;
   #shownMessages = SHOWN_MESSAGES;
@@ -52,30 +65,14 @@ export class SessionFeed {
   #isAnswered = true;
 
   constructor(sessionId: string, token: string | null) {
-    this.#view = {
-      rows: this.#rows,
-      version: 0,
-      foldedThrough: 0,
-      refusal: null,
-      connection: 'loading',
-      isReadOnly: false,
-      failure: null,
-      shown: null,
-      writing: null,
-      found: null,
-    };
+    const rows: (RecordRow | undefined)[] = [];
+    super({ ...UNREAD_FEED, rows });
+    this.#rows = rows;
     this.#worker = new Worker(new URL('./fold-worker.ts', import.meta.url), { type: 'module' });
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => this.#hear(data));
     this.#worker.addEventListener('error', () => this.#fail('The fold of this session stopped by a fault of the page. Load it again.'));
     this.#say({ kind: 'open', sessionId, token });
   }
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  readonly view = (): FeedView => this.#view;
 
   /** Looks at the session right after a record; null follows the last one. */
   lookAt(at: Sequence | null): void {
@@ -90,44 +87,45 @@ export class SessionFeed {
   }
 
   search(text: string): void {
-    if (text === '') this.#change({ found: null });
+    if (text === '') this.change({ found: null });
     else this.#say({ kind: 'search', text });
   }
 
-  close(): void {
-    this.#listeners.clear();
+  override close(): void {
+    super.close();
     this.#worker.terminate();
   }
 
   #hear(message: FromWorker): void {
     switch (message.kind) {
       case 'read_only':
-        this.#change({ isReadOnly: true });
+        this.change({ isReadOnly: true });
         break;
       case 'rows':
         for (const row of message.rows) this.#rows[row.sequence - 1] = row;
-        this.#change({ version: this.#view.version + 1, ...(this.#isWritten(message.rows) ? { writing: null } : {}) });
+        this.change({ version: this.view().version + 1, ...(this.#isWritten(message.rows) ? { writing: null } : {}) });
         break;
       case 'folded':
-        this.#change({ foldedThrough: message.through, refusal: message.refusal });
+        this.change({ foldedThrough: message.through, refusal: message.refusal });
         break;
       case 'connection':
-        this.#change({ connection: message.connection, failure: message.failure });
+        this.change({ connection: message.connection, failure: message.failure });
         break;
       case 'delta': {
         const { started_sequence, text } = message.delta;
-        const before = this.#view.writing?.started_sequence === started_sequence ? this.#view.writing.text : '';
-        this.#change({ writing: { started_sequence, text: before + text } });
+        const { writing } = this.view();
+        const before = writing?.started_sequence === started_sequence ? writing.text : '';
+        this.change({ writing: { started_sequence, text: before + text } });
         break;
       }
       case 'moment': {
         this.#isAnswered = true;
         const { sequence, record, folded } = message;
-        this.#change({ shown: { sequence, record, folded } });
+        this.change({ shown: { sequence, record, folded } });
         break;
       }
       case 'found':
-        this.#change({ found: { text: message.text, sequences: message.sequences } });
+        this.change({ found: { text: message.text, sequences: message.sequences } });
         break;
     }
     this.#ask();
@@ -137,11 +135,11 @@ export class SessionFeed {
   #ask(): void {
     const sequence = Math.min(this.#at ?? this.#rows.length, this.#rows.length);
     if (!this.#isAnswered || sequence < 1) return;
-    const { foldedThrough } = this.#view;
+    const { foldedThrough } = this.view();
     const asked = this.#asked;
     const isSame = asked?.sequence === sequence && asked.shownMessages === this.#shownMessages;
     // What was not folded when it was asked for is asked for again when it is.
-    const isComplete = this.#view.shown?.folded !== null || foldedThrough < sequence || asked?.foldedThrough === foldedThrough;
+    const isComplete = this.view().shown?.folded !== null || foldedThrough < sequence || asked?.foldedThrough === foldedThrough;
     if (isSame && isComplete) return;
     this.#asked = { sequence, shownMessages: this.#shownMessages, foldedThrough };
     this.#isAnswered = false;
@@ -149,16 +147,11 @@ export class SessionFeed {
   }
 
   #isWritten(rows: readonly RecordRow[]): boolean {
-    return rows.some(({ ends }) => ends !== null && ends === this.#view.writing?.started_sequence);
+    return rows.some(({ ends }) => ends !== null && ends === this.view().writing?.started_sequence);
   }
 
   #fail(text: string): void {
-    this.#change({ connection: 'failed', failure: { kind: 'refused', text } });
-  }
-
-  #change(change: Partial<FeedView>): void {
-    this.#view = { ...this.#view, ...change };
-    for (const listener of this.#listeners) listener();
+    this.change({ connection: 'failed', failure: { kind: 'refused', text } });
   }
 
   #say(message: ToWorker): void {

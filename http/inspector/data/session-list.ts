@@ -7,6 +7,7 @@ import type { Failure } from '../model/failure.ts';
 import { mayPass } from '../model/failure.ts';
 import { backoffMs } from './backoff.ts';
 import { now, wait } from './clock.ts';
+import { LiveView } from './live-view.ts';
 import { ServerFailure, type Server } from './server.ts';
 import type { SessionEntry, SessionPage } from './wire.ts';
 
@@ -38,33 +39,28 @@ export interface SessionListView {
   readonly failure: Failure | null;
 }
 
-export class SessionList {
+/** What there is before any was read. */
+export const UNREAD_LIST: SessionListView = { sessions: [], isComplete: false, failure: null };
+
+export class SessionList extends LiveView<SessionListView> {
   readonly #server: Server;
   readonly #query: SessionQuery;
   readonly #closed = new AbortController();
-  readonly #listeners = new Set<() => void>();
   #sight: Sight | null = null;
-  #view: SessionListView = { sessions: [], isComplete: false, failure: null };
 
   constructor(server: Server, query: SessionQuery) {
+    super(UNREAD_LIST);
     this.#server = server;
     this.#query = query;
     void this.#run(this.#closed.signal);
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  readonly view = (): SessionListView => this.#view;
-
   look(sight: Sight | null): void {
     this.#sight = sight;
   }
 
-  close(): void {
-    this.#listeners.clear();
+  override close(): void {
+    super.close();
     this.#closed.abort();
   }
 
@@ -79,7 +75,7 @@ export class SessionList {
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof ServerFailure)) throw error;
-        this.#change({ failure: error.failure });
+        this.change({ failure: error.failure });
         if (!mayPass(error.failure)) return;
         await wait(backoffMs(failures), signal);
         failures += 1;
@@ -97,7 +93,7 @@ export class SessionList {
   }
 
   async #readSight(signal: AbortSignal): Promise<void> {
-    const { sessions } = this.#view;
+    const { sessions } = this.view();
     const from = sessions.findIndex(({ session_id }) => session_id === this.#sight?.newest);
     const to = sessions.findIndex(({ session_id }) => session_id === this.#sight?.oldest);
     if (to >= 0) await this.#readAfter(sessions[to + 1]?.session_id ?? null, Math.min(SIGHT_SESSIONS, to - Math.max(0, from) + 1), signal);
@@ -107,10 +103,10 @@ export class SessionList {
   /** Puts a page in the place of what was read for it before. */
   async #readAfter(after: string | null, limit: number, signal: AbortSignal): Promise<void> {
     const page = await this.#server.get<SessionPage>(this.#pathAfter(after, limit), signal);
-    const { sessions } = this.#view;
+    const { sessions } = this.view();
     const newer = page.next_cursor === null ? [] : sessions.filter(({ session_id }) => session_id > (page.next_cursor ?? ''));
     const older = after === null ? [] : sessions.filter(({ session_id }) => session_id <= after);
-    this.#change({ sessions: [...newer, ...page.sessions.toReversed(), ...older], failure: null });
+    this.change({ sessions: [...newer, ...page.sessions.toReversed(), ...older], failure: null });
   }
 
   async #readAll(signal: AbortSignal): Promise<void> {
@@ -120,10 +116,10 @@ export class SessionList {
       const page: SessionPage = await this.#server.get<SessionPage>(this.#pathAfter(after, PAGE_SESSIONS), signal);
       read = [...page.sessions.toReversed(), ...read];
       // The first time each page is shown as it comes; later the list changes as a whole.
-      if (!this.#view.isComplete) this.#change({ sessions: read, failure: null });
+      if (!this.view().isComplete) this.change({ sessions: read, failure: null });
       after = page.next_cursor;
     } while (after !== null && !signal.aborted);
-    this.#change({ sessions: read, isComplete: true, failure: null });
+    this.change({ sessions: read, isComplete: true, failure: null });
   }
 
   #pathAfter(after: string | null, limit: number): string {
@@ -132,10 +128,5 @@ export class SessionList {
     if (this.#query.status !== null) query.set('status', this.#query.status);
     for (const [key, value] of this.#query.metadata) query.set(`metadata.${key}`, value);
     return `/v1/sessions?${query.toString()}`;
-  }
-
-  #change(change: Partial<SessionListView>): void {
-    this.#view = { ...this.#view, ...change };
-    for (const listener of this.#listeners) listener();
   }
 }

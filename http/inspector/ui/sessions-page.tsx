@@ -1,11 +1,12 @@
 /** All sessions: to be looked through, filtered and opened. */
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useDeferredValue, useState } from 'react';
 import { SESSION_STATUSES, type SessionStatus } from '../../../machines/projections/status.ts';
-import { SessionList, type Sight } from '../data/session-list.ts';
+import { SessionList, UNREAD_LIST, type SessionQuery, type Sight } from '../data/session-list.ts';
 import type { Server } from '../data/server.ts';
 import { hasIdParts, parseFilter } from '../model/session-filter.ts';
 import { FailureBanner } from './failure-banner.tsx';
 import { SessionTable } from './session-table.tsx';
+import { useLiveView } from './use-live-view.ts';
 
 interface SessionsPageProps {
   readonly server: Server;
@@ -48,16 +49,9 @@ export function SessionsPage({ server, onToken }: SessionsPageProps) {
   );
 }
 
-const NOTHING = { sessions: [], isComplete: false, failure: null };
-
 function useSessionList(server: Server, status: SessionStatus | null, metadata: string) {
-  const [list, setList] = useState<SessionList | null>(null);
-  useEffect(() => {
-    const opened = new SessionList(server, { status, metadata: JSON.parse(metadata) as readonly (readonly [string, string])[] });
-    setList(opened);
-    return () => opened.close();
-  }, [server, status, metadata]);
-  const [subscribe, view] = useMemo(() => (list === null ? [() => () => undefined, () => NOTHING] : [list.subscribe, list.view]), [list]);
+  const open = useCallback(() => new SessionList(server, { status, metadata: JSON.parse(metadata) as SessionQuery['metadata'] }), [server, status, metadata]);
+  const { view, source: list } = useLiveView(open, UNREAD_LIST);
   const look = useCallback((sight: Sight | null) => list?.look(sight), [list]);
-  return { view: useSyncExternalStore(subscribe, view), look };
+  return { view, look };
 }

@@ -1,17 +1,11 @@
 /** A session's feed for as long as the session is looked at, at the moment that is looked at. */
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import { SessionFeed, type FeedView } from '../data/session-feed.ts';
-
-const NOT_YET: FeedView = { rows: [], version: 0, foldedThrough: 0, refusal: null, connection: 'loading', isReadOnly: false, failure: null, shown: null, writing: null, found: null };
+import { useCallback, useEffect } from 'react';
+import { SessionFeed, UNREAD_FEED, type FeedView } from '../data/session-feed.ts';
+import { useLiveView } from './use-live-view.ts';
 
 export function useSessionFeed(sessionId: string, token: string | null, at: number | null): { readonly view: FeedView; readonly feed: SessionFeed | null } {
-  const [feed, setFeed] = useState<SessionFeed | null>(null);
-  useEffect(() => {
-    const opened = new SessionFeed(sessionId, token);
-    setFeed(opened);
-    return () => opened.close();
-  }, [sessionId, token]);
+  const open = useCallback(() => new SessionFeed(sessionId, token), [sessionId, token]);
+  const { view, source: feed } = useLiveView(open, UNREAD_FEED);
   useEffect(() => feed?.lookAt(at), [feed, at]);
-  const [subscribe, viewOf] = useMemo(() => (feed === null ? [() => () => undefined, () => NOT_YET] : [feed.subscribe, feed.view]), [feed]);
-  return { view: useSyncExternalStore(subscribe, viewOf), feed };
+  return { view, feed };
 }
