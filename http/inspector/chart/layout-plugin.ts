@@ -1,4 +1,4 @@
-/** Computes the chart's layout while the page is built, for `import layout from 'virtual:chart-layout'`. */
+/** Computes the chart's layout while the page is built, for `import { layout } from 'virtual:chart-layout'`. */
 import ELK from 'elkjs/lib/elk.bundled.js';
 import type { Plugin } from 'vite';
 import { chartGraph } from './chart-graph.ts';

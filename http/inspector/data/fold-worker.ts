@@ -3,7 +3,7 @@ import type { SessionRecord } from '../../../machines/records.ts';
 import { JournalFold } from '../model/journal-fold.ts';
 import { rowOf } from '../model/record-row.ts';
 import { sequencesWith } from '../model/record-search.ts';
-import { JournalReader } from './journal-reader.ts';
+import { JournalReader, type JournalListener } from './journal-reader.ts';
 import { Server } from './server.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -13,21 +13,20 @@ class FoldWorker {
   #tail: readonly SessionRecord[] = [];
 
   open({ sessionId, token }: Extract<ToWorker, { kind: 'open' }>): void {
-    const listener = {
+    const listener: JournalListener = {
       onReadOnly: () => say({ kind: 'read_only' }),
-      onTail: (records: readonly SessionRecord[]) => {
+      onTail: (records) => {
         this.#tail = records;
         say({ kind: 'rows', rows: records.map(rowOf) });
       },
-      onRecords: (records: readonly SessionRecord[]) => {
+      onRecords: (records) => {
         this.#fold.add(records);
         const refusal = this.#fold.refusal?.message ?? null;
         say({ kind: 'rows', rows: records.map(rowOf) });
         say({ kind: 'folded', through: this.#fold.length, refusal });
       },
-      onDelta: (delta: Extract<FromWorker, { kind: 'delta' }>['delta']) => say({ kind: 'delta', delta }),
-      onConnection: (connection: Extract<FromWorker, { kind: 'connection' }>['connection'], failure: Extract<FromWorker, { kind: 'connection' }>['failure']) =>
-        say({ kind: 'connection', connection, failure }),
+      onDelta: (delta) => say({ kind: 'delta', delta }),
+      onConnection: (connection, failure) => say({ kind: 'connection', connection, failure }),
     };
     const reader = new JournalReader(new Server(token), sessionId, listener, new AbortController().signal);
     // What it does not tell itself is a fault of this page, and is better told than waited for.

@@ -9,8 +9,6 @@ export interface RecordFilter {
   readonly found: readonly Sequence[] | null;
 }
 
-
-
 /** The sequences that pass, ascending. Null: all pass, those too that are not here yet. */
 export function passing(rows: readonly (RecordRow | undefined)[], { kind, visibility, found }: RecordFilter): readonly Sequence[] | null {
   if (kind === null && visibility === null && found === null) return null;

@@ -1,4 +1,4 @@
-/** Which states a session has been in, and what it did last. */
+/** Which states a session has been in. */
 import type { Sequence } from '../../../machines/records.ts';
 import type { RecordRow } from './record-row.ts';
 
