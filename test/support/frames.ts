@@ -1,5 +1,5 @@
 /** Frames and what tests ask of them. */
-import type { Frame } from '../../storage/journal.ts';
+import type { Frame, Journal } from '../../storage/journal.ts';
 
 export const ID = '0123456789abcdef0123456789abcdef';
 export const OTHER_ID = 'fedcba9876543210fedcba9876543210';
@@ -29,4 +29,9 @@ export async function codeOf(outcome: Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error instanceof Error && 'code' in error ? error.code : error;
   }
+}
+
+/** The frames of a journal after a sequence, as the texts that they were made of. */
+export async function textsOf(journal: Pick<Journal, 'read'>, after = 0): Promise<readonly string[]> {
+  return (await collect(journal.read(after))).map(({ payload }) => textOf(payload));
 }

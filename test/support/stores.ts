@@ -21,6 +21,13 @@ export async function startStore(disk: SimulatedDisk): Promise<RunningStore> {
   return { process, store: await FileSessionStore.open({ disk: process, path: ROOT, log }), logged };
 }
 
+/** After a power cut that keeps nothing but what was flushed. */
+export async function startAfterPowerCut(disk: SimulatedDisk): Promise<RunningStore> {
+  disk.cutPower(() => 0);
+  heal(disk);
+  return startStore(disk);
+}
+
 /** A session of one frame for each text, written by a process that is dead now. */
 export async function leaveSession(disk: SimulatedDisk, texts: readonly string[], id = ID): Promise<void> {
   const { process, store } = await startStore(disk);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { FRAME_HEADER_BYTES, SECTOR_BYTES, SEGMENT_HEADER_BYTES } from '../../../storage/frame.ts';
 import type { Journal } from '../../../storage/journal.ts';
 import { SEGMENT_BYTES_MAX } from '../../../storage/segment.ts';
-import { codeOf, collect, frameOf, ID, OTHER_ID, textOf } from '../../support/frames.ts';
+import { codeOf, collect, frameOf, ID, OTHER_ID, textsOf } from '../../support/frames.ts';
 import { SimulatedDisk } from '../../support/simulated-disk.ts';
 import {
   callsOf,
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 async function texts(of = journal, after = 0): Promise<readonly string[]> {
-  return (await collect(of.read(after))).map(({ payload }) => textOf(payload));
+  return textsOf(of, after);
 }
 
 /** Lets a write resolve only when the answer is called. */
