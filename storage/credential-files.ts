@@ -12,7 +12,7 @@
 import { makeDirectory, type DataDirectory } from './data-directory.ts';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
 import { tenantKey } from './tenant-key.ts';
-import { readFile, replaceFile } from './whole-file.ts';
+import { readFileIfThere, replaceFile } from './whole-file.ts';
 
 /** The tenants' sealed files. Calls for one tenant come one after the other. */
 export interface CredentialFiles {
@@ -38,7 +38,7 @@ export class TenantCredentialFiles implements CredentialFiles {
   read(tenant: string): Promise<Uint8Array | null> {
     const key = tenantKey(tenant);
     return this.#using(key, async () => {
-      const sealed = await readOrNull(this.#directory, `${DIRECTORY}/${key}`);
+      const sealed = await readFileIfThere(this.#directory.disk, this.#directory.at(`${DIRECTORY}/${key}`));
       if (sealed === null || this.#flushed.has(key)) return sealed;
       await this.#directory.ensure(DIRECTORY);
       await this.#directory.disk.syncDirectory(this.#directory.at(DIRECTORY));
@@ -82,7 +82,7 @@ export class TenantCredentialFiles implements CredentialFiles {
 export async function readSessionFile(directory: DataDirectory, sessionId: string): Promise<Uint8Array | null> {
   const file = `sessions/${sessionId}/${SESSION_FILE}`;
   try {
-    return await readOrNull(directory, file);
+    return await readFileIfThere(directory.disk, directory.at(file));
   } catch (error) {
     throw storageFailure(error, `session ${sessionId}: its credentials cannot be read`, file);
   }
@@ -96,14 +96,5 @@ export async function writeSessionFile(directory: DataDirectory, sessionId: stri
     await replaceFile(directory.disk, { directory: directory.at(session), name: SESSION_FILE, bytes: sealed });
   } catch (error) {
     throw storageFailure(error, `session ${sessionId}: its credentials cannot be written`, `${session}/${SESSION_FILE}`);
-  }
-}
-
-async function readOrNull(directory: DataDirectory, file: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(directory.disk, directory.at(file));
-  } catch (error) {
-    if (isErrorCode(error, 'ENOENT')) return null;
-    throw error;
   }
 }

@@ -20,7 +20,7 @@ import { isErrorCode } from './disk-failure.ts';
 import type { Disk, DiskLock } from './disk.ts';
 import { rememberId } from './highest-id.ts';
 import { StorageError } from './journal.ts';
-import { readFile, replaceFile } from './whole-file.ts';
+import { readFileIfThere, replaceFile } from './whole-file.ts';
 
 export const DATA_FORMAT_MARK = 'brain data directory, format 1\n';
 
@@ -159,12 +159,8 @@ async function prepare(disk: Disk, path: string): Promise<void> {
 }
 
 async function readMark(disk: Disk, path: string): Promise<string | null> {
-  try {
-    return new TextDecoder().decode(await readFile(disk, `${path}/format`));
-  } catch (error) {
-    if (isErrorCode(error, 'ENOENT')) return null;
-    throw error;
-  }
+  const mark = await readFileIfThere(disk, `${path}/format`);
+  return mark === null ? null : new TextDecoder().decode(mark);
 }
 
 /** Makes a directory and those above it that are missing. */

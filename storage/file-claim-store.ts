@@ -4,7 +4,7 @@
  */
 import type { ClaimStore } from './claims.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { isErrorCode, storageFailure } from './disk-failure.ts';
+import { storageFailure } from './disk-failure.ts';
 import type { DiskFile } from './disk.ts';
 import { journalCorrupt } from './frame-cursor.ts';
 import { assertFrame, encodeFrame, encodeSegmentHeader, FRAME_HEADER_BYTES } from './frame.ts';
@@ -13,7 +13,7 @@ import { scanSegment, type FrameSpan } from './scan.ts';
 import { OpenSegment } from './segment.ts';
 import { cutFileBack, settleFile } from './settled-file.ts';
 import { tenantKey } from './tenant-key.ts';
-import { createFile, readFile, replaceFile } from './whole-file.ts';
+import { createFile, readFile, readFileIfThere, replaceFile } from './whole-file.ts';
 
 const DIRECTORY = 'claims';
 const FIRST_SEQUENCE = 1;
@@ -139,7 +139,7 @@ class ClaimFile {
 
   async #settle(): Promise<ClaimsEnd> {
     const { disk } = this.#directory;
-    const bytes = await this.#read();
+    const bytes = await readFileIfThere(disk, this.#path());
     if (bytes === null) return { exists: false, bytes: 0, count: 0 };
     const { frames, validBytes } = this.#judged(bytes);
     if (validBytes < bytes.length) await this.#keepBroken(validBytes, bytes);
@@ -183,15 +183,6 @@ class ClaimFile {
       () => false,
     );
     log.warn('claims_cut', { file: this.#file, offset, bytes: bytes.length - offset, kept });
-  }
-
-  async #read(): Promise<Uint8Array | null> {
-    try {
-      return await readFile(this.#directory.disk, this.#path());
-    } catch (error) {
-      if (isErrorCode(error, 'ENOENT')) return null;
-      throw error;
-    }
   }
 
   async #withFile<T>(use: (file: DiskFile) => Promise<T>): Promise<T> {

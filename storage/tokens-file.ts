@@ -8,9 +8,8 @@
  */
 import { basename, dirname } from 'node:path';
 import { makeDirectories, syncAbove } from './data-directory.ts';
-import { isErrorCode } from './disk-failure.ts';
 import type { Disk, WatchableDisk } from './disk.ts';
-import { readFile, replaceFile } from './whole-file.ts';
+import { readFileIfThere, replaceFile } from './whole-file.ts';
 
 export interface TokensFile {
   /** Another text whenever the file was changed since; null where there is none. */
@@ -22,7 +21,7 @@ export interface TokensFile {
 export function tokensFile(disk: WatchableDisk, path: string): TokensFile {
   return {
     stamp: () => disk.stamp(path),
-    read: () => readOrNull(disk, path),
+    read: () => readFileIfThere(disk, path),
   };
 }
 
@@ -40,20 +39,11 @@ export async function changeTokensFile(
   const lock = await disk.lock(`${path}.lock`);
   if (lock === null) return false;
   try {
-    const bytes = change(await readOrNull(disk, path));
+    const bytes = change(await readFileIfThere(disk, path));
     await syncAbove(disk, directory);
     await replaceFile(disk, { directory, name: basename(path), bytes });
     return true;
   } finally {
     await lock.release();
-  }
-}
-
-async function readOrNull(disk: Disk, path: string): Promise<Uint8Array | null> {
-  try {
-    return await readFile(disk, path);
-  } catch (error) {
-    if (isErrorCode(error, 'ENOENT')) return null;
-    throw error;
   }
 }

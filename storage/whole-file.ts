@@ -1,6 +1,6 @@
 /** Files that are read and written whole: every byte of them, however few the disk takes or gives at a time. */
 import type { Disk, DiskFile } from './disk.ts';
-import { diskTookNothing } from './disk-failure.ts';
+import { diskTookNothing, isErrorCode } from './disk-failure.ts';
 
 /** Reads up to `length` bytes at a position; fewer only where the file ends. */
 export async function readUpTo(file: DiskFile, position: number, length: number): Promise<Uint8Array> {
@@ -20,6 +20,16 @@ export async function readFile(disk: Disk, path: string): Promise<Uint8Array> {
     return await readUpTo(file, 0, await file.size());
   } finally {
     await file.close();
+  }
+}
+
+/** The same; null where there is no such file. */
+export async function readFileIfThere(disk: Disk, path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(disk, path);
+  } catch (error) {
+    if (isErrorCode(error, 'ENOENT')) return null;
+    throw error;
   }
 }
 
