@@ -72,6 +72,17 @@ export interface Option<T> {
   parse(text: string): { readonly value: T } | null;
 }
 
+const SECS = {
+  takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+  parse: (text: string) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
+} as const;
+
+/** The same, where 0 is no bound. */
+const SECS_OR_NO_BOUND = {
+  takes: SECS.takes,
+  parse: (text: string) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
+} as const;
+
 export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
   listen: {
     variable: 'BRAIN_LISTEN',
@@ -173,25 +184,22 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     variable: 'BRAIN_MAX_TURN_SECS',
     fallback: { text: '1800' },
     isSecret: false,
-    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    ...SECS_OR_NO_BOUND,
     meaning: 'How long one turn may take before it is cancelled. 0: no bound.',
-    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
   },
   toolMsMax: {
     variable: 'BRAIN_MAX_TOOL_SECS',
     fallback: { text: '600' },
     isSecret: false,
-    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    ...SECS_OR_NO_BOUND,
     meaning: 'The deadline of every tool call. 0: none.',
-    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
   },
   cancelMs: {
     variable: 'BRAIN_CANCEL_SECS',
     fallback: { text: '10' },
     isSecret: false,
-    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    ...SECS,
     meaning: 'How long a turn that is stopped waits for its tools and its model to stop. 0: not at all.',
-    parse: (text) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
   },
   runningTurnsMax: {
     variable: 'BRAIN_MAX_RUNNING_TURNS',
@@ -237,17 +245,15 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     variable: 'BRAIN_SESSION_IDLE_TTL_SECS',
     fallback: { value: null, shown: 'unset' },
     isSecret: false,
-    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    ...SECS,
     meaning: 'How long an idle session stays in memory, where its create says nothing. Unset: released at once. 0: never released.',
-    parse: (text) => wholeNumber(text, { min: 0, max: SECS_MAX, unit: 1000 }),
   },
   drainMs: {
     variable: 'BRAIN_DRAIN_SECS',
     fallback: { text: '0' },
     isSecret: false,
-    takes: `a whole number of seconds from 0 to ${SECS_MAX}`,
+    ...SECS_OR_NO_BOUND,
     meaning: 'How long a stopping server lets running turns go on before it cancels them. 0: until they are over.',
-    parse: (text) => boundOrNone(text, { max: SECS_MAX, unit: 1000 }),
   },
   telemetryFile: {
     variable: 'BRAIN_TELEMETRY_FILE',
