@@ -2,13 +2,14 @@
  * The order in which a request passes, and nothing else: what pages of other origins may read around all of it, failures
  * too, then who is calling, then the route. Health, the front page, the inspector's files and the OpenAPI document are open to everybody.
  */
-import Koa, { type Middleware } from 'koa';
+import type Koa from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
 import { authenticate } from './auth.ts';
+import { createBareApp } from './bare-app.ts';
 import { createBodyReader } from './body.ts';
 import type { BuiltPage } from './built-page.ts';
 import { allowOrigins } from './cors.ts';
@@ -46,10 +47,6 @@ export interface HttpDependencies {
 
 export function createApp(dependencies: HttpDependencies): Koa {
   const { sessions, credentials, tokens, page, clock, log, options } = dependencies;
-  const app = new Koa({ env: 'production' });
-  // What is left to come here is a connection that broke under its answer.
-  app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
-
   const admit = createAdmission(sessions);
   const open = new RouteTable(admit);
   addHealthRoutes(open, () => dependencies.isDraining());
@@ -67,7 +64,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addCredentialRoutes(guarded, routes);
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
-  app.use(setHeaders);
+  const app = createBareApp(log);
   app.use(allowOrigins(options.corsOrigins));
   app.use(answerFailures({ clock, log }));
   open.addTo(app);
@@ -76,11 +73,3 @@ export function createApp(dependencies: HttpDependencies): Koa {
   app.use(answerUnrouted);
   return app;
 }
-
-/** On every answer, unless its route knows better. */
-export const setHeaders: Middleware = async (context, next) => {
-  context.set('Cache-Control', 'no-store');
-  context.set('X-Content-Type-Options', 'nosniff');
-  await next();
-};
-

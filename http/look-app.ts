@@ -2,13 +2,14 @@
  * The application of a read-only look: the inspector, and the part of `/v1` that it reads, over sessions as they lie on a
  * disk. It asks for no token, and so it takes only whoever reaches it under a loopback name, like a server without a key.
  */
-import Koa, { type Middleware } from 'koa';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import type { SessionReads } from '../services/session-service.ts';
 import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
-import { setHeaders } from './app.ts';
 import { authenticate } from './auth.ts';
+import { createBareApp } from './bare-app.ts';
 import type { BuiltPage } from './built-page.ts';
 import { HttpError } from './errors.ts';
 import { answerFailures } from './failures.ts';
@@ -29,9 +30,6 @@ export interface LookDependencies {
 const NO_TOKENS: TokenService = { isToken: () => false, holderOf: () => Promise.resolve(null) };
 
 export function createLook({ sessions, page, clock, log }: LookDependencies): Koa {
-  const app = new Koa({ env: 'production' });
-  app.on('error', (error: unknown) => log.debug('connection_failed', { trace: String(error) }));
-
   const admit = createAdmission(sessions);
   const open = new RouteTable(admit);
   addInspectorRoutes(open, page);
@@ -40,7 +38,7 @@ export function createLook({ sessions, page, clock, log }: LookDependencies): Ko
   addHistoryRoutes(guarded, { sessions, clock, log });
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
-  app.use(setHeaders);
+  const app = createBareApp(log);
   app.use(tellMethods);
   app.use(answerFailures({ clock, log }));
   app.use(refuseChanges);
