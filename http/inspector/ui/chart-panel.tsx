@@ -25,6 +25,7 @@ export function ChartPanel({ rows, version, sequence }: ChartPanelProps) {
   const before = rows[sequence - 2]?.state ?? (sequence === 1 ? 'none' : null);
   const state = row?.state ?? null;
   const taken = row === undefined || before === null ? null : edgeTaken(GRAPH, { from: before, to: row.state, type: row.type });
+  // A set that holds the same is the same object: most records lead to no new state, and the chart is not put together again.
   const visitedText = useMemo(() => [...visitedStates(rows, sequence)].toSorted().join(' '), [rows, version, sequence]);
   const visited = useMemo(() => new Set(visitedText.split(' ')), [visitedText]);
   const nodes = useMemo(() => nodesOf(state, visited), [state, visited]);
