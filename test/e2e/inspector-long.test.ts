@@ -2,13 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { encodeRecord, payloadOf } from '../../services/record-codec.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { NodeDisk } from '../../storage/node-disk.ts';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
-import { Inspector } from '../support/inspector.ts';
+import { hasChromium } from '../support/chromium.ts';
+import { inspectorsInOneBrowser, type Inspector } from '../support/inspector.ts';
 import { journalOfTurns } from '../support/journal-of-turns.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
@@ -21,25 +20,24 @@ const FIRST_VIEW_MS_MAX = 5_000;
 const STEP_MS_MAX = 400;
 
 describe.skipIf(!isThere)('the inspector on much', () => {
-  let browser: Browser;
   let directory: string;
   let server: ServerProcess;
   let inspector: Inspector;
 
   beforeAll(async () => {
-    browser = await launchChromium();
     directory = await mkdtemp(path.join(tmpdir(), 'brain-long-'));
   });
 
   afterAll(async () => {
-    await browser?.close();
     await rm(directory, { recursive: true, force: true });
   });
 
   afterEach(async () => {
-    await inspector?.page.close();
     await server?.dispose();
   });
+
+  // What is set up last is taken down first: a page before its server.
+  const openInspector = inspectorsInOneBrowser();
 
   it('shows a session of 50,000 records at once, and steps to any of them without folding from the first', async () => {
     const count = await writeLongSession(directory);
@@ -47,7 +45,7 @@ describe.skipIf(!isThere)('the inspector on much', () => {
     await fetch(`${server.url}/v1/sessions/${SESSION_ID}`);
 
     const openedAt = performance.now();
-    inspector = await Inspector.open(browser, server.url, `#/sessions/${SESSION_ID}`);
+    inspector = await openInspector(server.url, `#/sessions/${SESSION_ID}`);
     const { page } = inspector;
     await page.locator('.state[data-lit="true"][data-name="suspended"]').waitFor();
     const firstViewMs = performance.now() - openedAt;
@@ -75,7 +73,7 @@ describe.skipIf(!isThere)('the inspector on much', () => {
   it('lists ten thousand sessions with the rows in sight alone, and finds one of them', async () => {
     server = await ServerProcess.start();
     const created = await server.api.create();
-    inspector = await Inspector.open(browser, server.url, '#/sessions/none');
+    inspector = await openInspector(server.url, '#/sessions/none');
     const { page } = inspector;
     await page.route('**/v1/sessions?*', async (route) => {
       const after = new URL(route.request().url()).searchParams.get('after');

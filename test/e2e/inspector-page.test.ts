@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Browser, Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import type { Locator } from 'playwright-core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { hasChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { Inspector } from '../support/inspector.ts';
+import { inspectorsInOneBrowser, type Inspector } from '../support/inspector.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { Stage } from '../support/stage.ts';
 import { createToken } from '../support/token-command.ts';
@@ -20,22 +20,15 @@ const SIZES = [
 ] as const;
 
 describe.skipIf(!isThere)('the inspector as a page', () => {
-  let browser: Browser;
   let stage: Stage;
   let inspector: Inspector;
 
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
   afterEach(async () => {
-    await inspector?.page.close();
     await stage?.strike();
   });
+
+  // What is set up last is taken down first: a page before its server.
+  const openInspector = inspectorsInOneBrowser();
 
   it('breaks no rule of accessibility, in light and dark, wide and narrow, and is not wider than its window', async () => {
     const id = await sessionWithTools();
@@ -44,7 +37,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
       for (const viewport of SIZES) {
         for (const hash of ['#/', `#/sessions/${id}`, `#/sessions/${id}/at/11`]) {
           // The rules are put into the page, which its policy would not let in.
-          inspector = await Inspector.open(browser, stage.server.url, hash, { colorScheme, viewport, bypassCSP: true });
+          inspector = await openInspector(stage.server.url, hash, { colorScheme, viewport, bypassCSP: true });
           await inspector.page.locator(hash === '#/' ? '.session-id' : '[data-settled="true"]').first().waitFor();
           const where = `${hash.replace(id, 'ID')} ${colorScheme} ${viewport.width}`;
           violations.push(...(await axeViolations(inspector)).map((violation) => `${where}: ${violation}`));
@@ -71,7 +64,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     const { session_id: id } = await stage.create({ metadata: { team: MARKUP.slice(0, 60) } });
     await stage.api.send(id, MARKUP);
     const records = await stage.api.journal(id);
-    inspector = await Inspector.open(browser, stage.server.url, '#/');
+    inspector = await openInspector(stage.server.url, '#/');
     await inspector.page.getByText(MARKUP.slice(0, 60)).waitFor();
     for (const { sequence } of records) {
       await inspector.go(`#/sessions/${id}/at/${sequence}`);
@@ -86,7 +79,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
 
   it('is worked with the keyboard alone: to a session, through its records, to its actions', async () => {
     const id = await sessionWithTools();
-    inspector = await Inspector.open(browser, stage.server.url, '#/');
+    inspector = await openInspector(stage.server.url, '#/');
     const { page } = inspector;
     await page.getByRole('link', { name: id }).waitFor();
     await tabTo(inspector, page.getByRole('link', { name: id }));
@@ -112,7 +105,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     const { session_id: id } = await stage.create();
     await stage.api.send(id, 'What colour is the sky?');
     for (const viewport of SIZES) {
-      inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`, { viewport });
+      inspector = await openInspector(stage.server.url, `#/sessions/${id}`, { viewport });
       const { page } = inspector;
       await page.locator('[data-settled="true"]').waitFor();
       if (viewport.width < 800) await page.getByRole('button', { name: 'State', exact: true }).click();
@@ -129,7 +122,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     const id = await sessionWithTools();
     const cut: string[] = [];
     for (const viewport of SIZES) {
-      inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`, { viewport });
+      inspector = await openInspector(stage.server.url, `#/sessions/${id}`, { viewport });
       await inspector.page.locator('[data-settled="true"]').waitFor();
       if (viewport.width < 800) await inspector.page.getByRole('button', { name: 'Journal', exact: true }).click();
       for (const control of await inspector.page.locator('select:visible, input[type="search"]:visible').all()) {
@@ -153,7 +146,7 @@ describe.skipIf(!isThere)('the inspector as a page', () => {
     const authorization = { authorization: 'Bearer the-key-of-the-server' };
     const created = await fetch(`${stage.server.url}/v1/sessions`, { method: 'POST', headers: authorization });
     const { session_id: id } = (await created.json()) as { readonly session_id: string };
-    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    inspector = await openInspector(stage.server.url, `#/sessions/${id}`);
     const { page } = inspector;
 
     await page.getByRole('alert').getByText('needs a token').waitFor();

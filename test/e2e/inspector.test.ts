@@ -1,14 +1,13 @@
 /** The inspector in a real browser, on the built server. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { chartGraph, edgeTaken } from '../../http/inspector/chart/chart-graph.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import { SessionState } from '../../machines/replay.ts';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { hasChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { Inspector } from '../support/inspector.ts';
+import { inspectorsInOneBrowser, type Inspector } from '../support/inspector.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
 import { flipped } from '../support/segments.ts';
 import { Stage } from '../support/stage.ts';
@@ -16,28 +15,21 @@ import { Stage } from '../support/stage.ts';
 const isThere = await hasChromium();
 
 describe.skipIf(!isThere)('the inspector', () => {
-  let browser: Browser;
   let stage: Stage;
   let inspector: Inspector;
 
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
   afterEach(async () => {
-    await inspector?.page.close();
     await stage?.strike();
   });
+
+  // What is set up last is taken down first: a page before its server.
+  const openInspector = inspectorsInOneBrowser();
 
   it('lists sessions and opens one of them', async () => {
     stage = await Stage.set({ model: () => says('Hello.') });
     const { session_id: id } = await stage.create({ metadata: { team: 'red' } });
     await stage.create({ metadata: { team: 'blue' } });
-    inspector = await Inspector.open(browser, stage.server.url);
+    inspector = await openInspector(stage.server.url);
     const { page } = inspector;
     await page.getByText('2 sessions').waitFor();
 
@@ -60,7 +52,7 @@ describe.skipIf(!isThere)('the inspector', () => {
     await stage.api.send(id, 'What colour is the sky?');
     await stage.api.send(id, 'Thank you.');
     const records = (await stage.api.journal(id)) as unknown as readonly SessionRecord[];
-    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    inspector = await openInspector(stage.server.url, `#/sessions/${id}`);
     await inspector.settledAt(records.length);
     const slider = inspector.page.getByRole('slider', { name: 'Record' });
     await slider.focus();
@@ -89,7 +81,7 @@ describe.skipIf(!isThere)('the inspector', () => {
   it('follows a turn: the lit state changes as records come, and a message is sent and interrupted from the page', async () => {
     stage = await Stage.set({ model: silence });
     const { session_id: id } = await stage.create();
-    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    inspector = await openInspector(stage.server.url, `#/sessions/${id}`);
     const { page } = inspector;
     await inspector.settledAt(2);
 
@@ -110,7 +102,7 @@ describe.skipIf(!isThere)('the inspector', () => {
     const { session_id: id } = await stage.create({ after_stop: 'hold' });
     await stage.api.submit(id, 'think');
     await stage.model.calls.at(0);
-    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    inspector = await openInspector(stage.server.url, `#/sessions/${id}`);
     const { page } = inspector;
 
     await page.getByRole('button', { name: 'Interrupt' }).click();
@@ -137,7 +129,7 @@ describe.skipIf(!isThere)('the inspector', () => {
     const file = path.join(folder, (await readdir(folder))[0] ?? '');
     await writeFile(file, flipped(await readFile(file), 8 * 200));
     await stage.server.start();
-    inspector = await Inspector.open(browser, stage.server.url);
+    inspector = await openInspector(stage.server.url);
     const { page } = inspector;
 
     await page.getByRole('row').filter({ hasText: damaged }).getByText('damaged', { exact: true }).waitFor();
@@ -151,7 +143,7 @@ describe.skipIf(!isThere)('the inspector', () => {
     stage = await Stage.set({ model: () => says('Hello.') });
     const { session_id: id } = await stage.create();
     for (const message of ['one', 'two', 'three']) await stage.api.send(id, message);
-    inspector = await Inspector.open(browser, stage.server.url, `#/sessions/${id}`);
+    inspector = await openInspector(stage.server.url, `#/sessions/${id}`);
     await inspector.settledAt((await stage.api.journal(id)).length);
     const { port } = new URL(stage.server.url);
 

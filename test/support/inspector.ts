@@ -1,5 +1,7 @@
 /** The inspector in a browser, as a person uses it. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { launchChromium } from './chromium.ts';
 
 export class Inspector {
   readonly page: Page;
@@ -42,4 +44,28 @@ export class Inspector {
     const drawn = this.page.locator('.react-flow__edge:has(.transition[data-taken="true"] .transition-run)');
     return (await drawn.count()) === 0 ? null : drawn.getAttribute('data-id');
   }
+}
+
+/** Opens inspectors for the tests of the block that calls it: all in one browser, and each until its test is over. */
+export function inspectorsInOneBrowser(): (url: string, hash?: string, options?: BrowserContextOptions) => Promise<Inspector> {
+  let browser: Browser;
+  const opened: Inspector[] = [];
+
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+
+  afterEach(async () => {
+    for (const { page } of opened.splice(0)) await page.close();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  return async (url, hash, options) => {
+    const inspector = await Inspector.open(browser, url, hash, options);
+    opened.push(inspector);
+    return inspector;
+  };
 }
