@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createServer } from 'node:net';
 import { eventually } from '../support/eventually.ts';
 import { SESSION, SESSION_ID } from '../support/fake-session-service.ts';
+import { gate } from '../support/gate.ts';
 import { errorOf, HttpStage, type ErrorBody, type RawConnection } from '../support/http-stage.ts';
 
 let stage: HttpStage;
@@ -23,6 +24,21 @@ async function exchange(bytes: string): Promise<RawConnection> {
 
 function bodyOf(connection: RawConnection): ErrorBody['error'] {
   return (JSON.parse(connection.body) as ErrorBody).error;
+}
+
+/** A request for a session that the service does not answer before its release. */
+async function answerUnderWay(): Promise<{ readonly connection: RawConnection; readonly release: () => void }> {
+  const asked = gate();
+  const answer = gate();
+  stage.sessions.instead.get = async () => {
+    asked.open();
+    await answer.opened;
+    return SESSION;
+  };
+  const connection = stage.connect();
+  connection.send(`GET /v1/sessions/${SESSION_ID} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await asked.opened;
+  return { connection, release: answer.open };
 }
 
 describe('routes', () => {
@@ -170,19 +186,7 @@ describe('what is no request', () => {
   });
 
   it('says nothing into an answer that is under way', async () => {
-    let release: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => {
-      stage.sessions.instead.get = async () => {
-        resolve();
-        await new Promise<void>((free) => {
-          release = free;
-        });
-        return SESSION;
-      };
-    });
-    const connection = stage.connect();
-    connection.send(`GET /v1/sessions/${SESSION_ID} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await asked;
+    const { connection, release } = await answerUnderWay();
     connection.send('nonsense\r\n\r\n');
     expect(await connection.closed).toBe('');
     release();
@@ -217,19 +221,7 @@ describe('connections', () => {
   });
 
   it('gives the answers that are under way before it closes, and asks for no more on their connections', async () => {
-    let release: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => {
-      stage.sessions.instead.get = async () => {
-        resolve();
-        await new Promise<void>((free) => {
-          release = free;
-        });
-        return SESSION;
-      };
-    });
-    const connection = stage.connect();
-    connection.send(`GET /v1/sessions/${SESSION_ID} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await asked;
+    const { connection, release } = await answerUnderWay();
 
     const closed = stage.close({});
     await expect(stage.request('GET', '/health/live')).rejects.toThrow();
