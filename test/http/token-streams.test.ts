@@ -21,10 +21,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closed = stage.close();
-  clock.advance(0);
-  await closed;
-  await eventually(async () => (clock.timerCount === 0 ? true : undefined), 'every timer to be stopped');
+  await stage.closeOn(clock);
 });
 
 function read(token: string, options: { readonly stalled?: boolean } = {}): Promise<SseReader> {

@@ -4,10 +4,12 @@ import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
 import type { BuiltPage } from '../../http/built-page.ts';
+import { eventually } from './eventually.ts';
 import { FakeCredentialService } from './fake-credential-service.ts';
 import { NO_PAGE } from './fake-page.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 import { FakeTokenService } from './fake-token-service.ts';
+import type { ManualClock } from './manual-clock.ts';
 
 export interface LogLine {
   readonly level: keyof Log;
@@ -90,6 +92,14 @@ export class HttpStage {
 
   async close(options: { readonly withinMs?: number } = { withinMs: 0 }): Promise<void> {
     await this.#app.close(options);
+  }
+
+  /** Closes on a clock that moves only when it is moved, and waits until no timer is left on it. */
+  async closeOn(clock: ManualClock): Promise<void> {
+    const closed = this.close();
+    clock.advance(0);
+    await closed;
+    await eventually(async () => (clock.timerCount === 0 ? true : undefined), 'every timer to be stopped');
   }
 }
 
