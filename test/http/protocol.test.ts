@@ -38,7 +38,7 @@ async function answerUnderWay(): Promise<{ readonly connection: RawConnection; r
   const connection = stage.connect();
   connection.send(`GET /v1/sessions/${SESSION_ID} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await asked.opened;
-  return { connection, release: answer.open };
+  return { connection, release: () => answer.open() };
 }
 
 describe('routes', () => {
