@@ -6,7 +6,8 @@
  *       order, each whole or not at all; and what was written is never all zero.) The same holds for a segment's header,
  *       which is written together with the segment's first frame.
  *   V2. Whatever else does not read back is `corrupt`. A frame whose header reads, with anything behind it, was
- *       complete once: a file has at most one unflushed frame, and that ends where the file ends.
+ *       complete once: a file has at most one unflushed frame, and that ends where the file ends. But for one zero byte: so
+ *       much longer is a file for a moment while it is settled, before its last frame is flushed anew.
  *   V3. In a segment that is not the last nothing is torn: its last frame was flushed before the next one was made.
  */
 import {
@@ -74,8 +75,7 @@ function scanFrames(bytes: Uint8Array, { firstSequence, isLast }: SegmentExpecta
     const end = offset + FRAME_HEADER_BYTES + header.payloadBytes;
     if (end > bytes.length) return isLast ? torn() : corrupt('frame_incomplete');
     if (checksumOf(bytes.subarray(offset + FRAME_HEADER_BYTES, end)) !== header.checksum) {
-      const isFinalWrite = isLast && end === bytes.length;
-      return isFinalWrite && hasUnwrittenSector(bytes, offset) ? torn() : corrupt('frame_payload');
+      return isLast && isEndOfFile(bytes, end) && hasUnwrittenSector(bytes.subarray(0, end), offset) ? torn() : corrupt('frame_payload');
     }
     frames.push({ ...header, offset });
     expectedSequence += header.recordCount;
@@ -90,6 +90,11 @@ function isTornAt(bytes: Uint8Array, offset: number, headerBytes: number): boole
   if (bytes.length - offset < headerBytes) return true;
   // The length of what begins here is unknown, so it is taken to reach to the end of the file, unless a frame follows.
   return hasUnwrittenSector(bytes, offset) && findFrameHeader(bytes, offset + 1) === null;
+}
+
+/** `settled-file.ts` makes a file longer by one byte, and shorter again. */
+function isEndOfFile(bytes: Uint8Array, end: number): boolean {
+  return bytes.length === end || (bytes.length === end + 1 && bytes[end] === 0);
 }
 
 /** Whether what begins at the offset and ends with the file has an all-zero share in some sector of the file. */

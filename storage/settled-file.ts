@@ -7,6 +7,7 @@
  *       That holds while no flush has failed. ext4 may write what is in the cache to blocks that it goes on taking for empty,
  *       after it failed to write them once: only another file, or a file that was cut before these bytes, gets rid of that.
  *   R2. A length is believed no sooner: it is changed and changed back, so that the flush has something to write.
+ *       A death in between leaves a zero byte behind the last frame, which `scan.ts` knows of.
  */
 import type { DiskFile } from './disk.ts';
 import type { FrameSpan } from './scan.ts';

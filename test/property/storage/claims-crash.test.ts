@@ -119,6 +119,9 @@ const SCRIPT: readonly Step[] = [
   { kind: 'append', text: 'anew' },
 ];
 
+// Behind a header of 40 bytes and a first claim of 39 it ends with byte 513.
+const LAST_BYTE_IN_A_SECTOR_OF_ITS_OWN = 'x'.repeat(404);
+
 const DEVICES: readonly (() => Choose)[] = [
   () => () => 0,
   () => (count) => count - 1,
@@ -131,6 +134,15 @@ function everyOther(first: number): Choose {
   return (count) => {
     turn += 1;
     return turn % 2 === 0 ? 0 : count - 1;
+  };
+}
+
+/** The first of what is possible or the last, by four bits that come again and again. */
+function keeping(bits: number): Choose {
+  let turn = 0;
+  return (count) => {
+    turn += 1;
+    return ((bits >> (turn % 4)) & 1) === 0 ? 0 : count - 1;
   };
 }
 
@@ -170,6 +182,23 @@ describe('claims on a disk that fails', () => {
     for (const fails of ['EIO', 'ENOSPC']) await atEveryCall('stays', () => () => 0, { fails });
   });
 
+  it('S-152: are there when the process that finds what a kill left dies too, and the power fails then', async () => {
+    for (const kept of upTo(16)) {
+      for (const killedAt of upTo(10)) {
+        for (let settledAt = 1, hasStruck = true; hasStruck; settledAt += 1) {
+          const disk = new SimulatedDisk();
+          const model = new ClaimsModel(disk, keeping(kept));
+          await model.take({ kind: 'append', text: 'the first' }, null, 'stays');
+          await model.take({ kind: 'append', text: LAST_BYTE_IN_A_SECTOR_OF_ITS_OWN }, { atCall: killedAt, plan: { dies: 'after' } }, 'stays');
+          const callsBefore = disk.callCount;
+          await model.take({ kind: 'load' }, { atCall: settledAt, plan: { dies: 'after' } }, 'fails');
+          hasStruck = disk.callCount >= callsBefore + settledAt;
+          await model.look();
+        }
+      }
+    }
+  });
+
   it('are what was acknowledged or shown through any failures, deaths and power cuts, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -187,6 +216,10 @@ describe('claims on a disk that fails', () => {
     );
   });
 });
+
+function upTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
 
 /** Runs the script once for each call that it makes; at the end the power fails. */
 async function atEveryCall(power: Power, device: () => Choose, planned: CallPlan): Promise<void> {

@@ -59,6 +59,28 @@ describe('the scan of a segment', () => {
     for (const [from, to] of shares) expect(judged(zeroed(bytes, from, to))).toEqual({ kind: 'torn', validBytes: start });
   });
 
+  it('calls a last frame torn of which a sector is missing where a zero byte is behind it, as a death in settling leaves one', () => {
+    const { bytes, bounds } = segmentOf(['{"a":1}', LONG]);
+    const [, start = 0] = bounds;
+    const longer = (...behind: readonly number[]): Uint8Array => Buffer.concat([bytes, Buffer.from(behind)]);
+    const without = (whole: Uint8Array): Uint8Array => zeroed(whole, SECTOR_BYTES, 2 * SECTOR_BYTES);
+
+    expect(judged(without(longer(0)))).toEqual({ kind: 'torn', validBytes: start });
+    for (const behind of [[1], [0, 0]]) {
+      expect(judged(without(longer(...behind)))).toEqual({ kind: 'corrupt', offset: start, reason: 'frame_payload' });
+    }
+  });
+
+  it('refuses a changed last frame whose zero sector is but the byte behind it', () => {
+    const bytesOf = (length: number) => segmentOf(['{"a":1}', '"'.repeat(length)]);
+    const [, begin = 0] = bytesOf(1).bounds;
+    // Whole sectors, so that the byte behind is in one of its own.
+    const { bytes } = bytesOf(2 * SECTOR_BYTES - begin - FRAME_HEADER_BYTES);
+    expect(bytes.length % SECTOR_BYTES).toBe(0);
+
+    expect(judged(Buffer.concat([flipped(bytes, 8 * (bytes.length - 1)), Buffer.from([0])]))).toEqual({ kind: 'corrupt', offset: begin, reason: 'frame_payload' });
+  });
+
   it('calls a last frame torn whose header lies over two sectors, one of which is missing', () => {
     for (const inFirst of [1, 10, FRAME_HEADER_BYTES - 1]) {
       const filling = '"'.repeat(SECTOR_BYTES - SEGMENT_HEADER_BYTES - FRAME_HEADER_BYTES - inFirst);
