@@ -8,6 +8,7 @@ import { SessionState } from '../../machines/replay.ts';
 import { hasChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { inspectorsInOneBrowser, type Inspector } from '../support/inspector.ts';
+import { LifecycleApi } from '../support/lifecycle-api.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
 import { flipped } from '../support/segments.ts';
 import { Stage } from '../support/stage.ts';
@@ -90,9 +91,13 @@ describe.skipIf(!isThere)('the inspector', () => {
     await stage.model.calls.at(0);
     await page.locator('[data-lit="true"][data-name="running.working"]').waitFor();
     await page.getByText(/The session waits for the model openai\/scripted/).waitFor();
+    const queued = page.locator('[data-facts="queue"] li');
+    await new LifecycleApi(stage.server.url).send(id, 'and then');
+    await queued.filter({ hasText: /and then\s*\d+ m?s/ }).waitFor();
     await page.getByRole('button', { name: 'Interrupt' }).click();
 
     await page.locator('[data-lit="true"][data-name="suspended"]').waitFor();
+    await page.getByText('No message waits.').waitFor();
     expect((await stage.api.journal(id)).map(({ type }) => type)).toContain('turn_cancel_requested');
     expect(inspector.complaints).toEqual([]);
   });

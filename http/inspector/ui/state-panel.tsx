@@ -29,7 +29,7 @@ export function StatePanel({ moment, changes, writing, isFollowing, travel, show
       <h2>
         Queue <small>{moment.queue.length}</small>
       </h2>
-      <QueueList queue={moment.queue} changes={changes} travel={travel} />
+      <QueueList queue={moment.queue} changes={changes} at={moment.recorded_at} isFollowing={isFollowing} travel={travel} />
       <h2>
         Open effects <small>{moment.open.length}</small>
       </h2>
