@@ -79,6 +79,25 @@ function callerOverrules({ context, event }: GuardArguments): boolean {
   return context.turn?.cancel === 'deadline' || context.turn?.cancel === 'shutdown';
 }
 
+/** Each environment of a session is set up once, by its creation. */
+function notSetUpYet({ context, event }: GuardArguments): boolean {
+  return event.type === 'environment_setup_started' && context.environments[event.data.environment] === undefined;
+}
+
+/** It was set up, and nothing is under way on it. */
+function attached({ context, event }: GuardArguments): boolean {
+  if (event.type !== 'environment_detach_started') return false;
+  const facts = context.environments[event.data.environment];
+  return facts?.standing === 'attached' && context.open[facts.operation] === undefined;
+}
+
+/** Something of it is, or may be, there, and nothing is under way on it. */
+function mayBeThere({ context, event }: GuardArguments): boolean {
+  if (event.type !== 'environment_teardown_started') return false;
+  const facts = context.environments[event.data.environment];
+  return facts !== undefined && facts.standing !== 'absent' && context.open[facts.operation] === undefined;
+}
+
 function turnMayEnd({ context, event }: GuardArguments): boolean {
   if (event.type !== 'turn_ended' || context.turn === null) return false;
   const endAsked = context.end !== null;
@@ -108,6 +127,10 @@ export const chartSetup = setup({
   guards: {
     firstRecord: ({ event }) => event.sequence === 1,
     nothingOpen,
+    notSetUpYet,
+    attached,
+    mayBeThere,
+    allAttached: ({ context }) => Object.values(context.environments).every(({ standing }) => standing === 'attached'),
     queueEmpty,
     noEndAsked,
     queueEmptyAndNoEndAsked: (args) => queueEmpty(args) && noEndAsked(args),

@@ -3,8 +3,9 @@
  * activation's, the conflict of each waiting message, the turn's own, and the end where one was asked for.
  */
 import type { ToolOutcome } from './messages.ts';
-import type { ActivationResult, EffectOutcome, Sequence, TurnFailureCode } from './records.ts';
+import type { ActivationResult, EffectOutcome, Sequence, SideEffect, TurnFailureCode } from './records.ts';
 import type { Draft } from './dry-run.ts';
+import type { EnvironmentStanding } from './session-context.ts';
 import { CODE_OF_CANCEL } from './chart-setup.ts';
 
 export type TurnEnding =
@@ -21,6 +22,18 @@ export const TOOL_OUTPUT_OF: Readonly<Record<Exclude<ToolOutcome, 'ok' | 'error'
   cancelled: 'This call was cancelled. Whatever it had already done is not undone.',
   timeout: 'This call did not finish by its deadline. Whatever it had already done is not undone.',
 };
+
+/** What a model is told of a call whose result is unknown, where a repeat of it does no harm. */
+const UNKNOWN_OUTPUT_OF: Readonly<Record<SideEffect, string>> = {
+  once: TOOL_OUTPUT_OF.unknown,
+  idempotent: `${TOOL_OUTPUT_OF.unknown} This tool is idempotent: the same call again does nothing a second time.`,
+  read: 'The result of this call is unknown. This tool only reads: nothing was changed, and the call may be made again.',
+};
+
+/** What a model is told of a call that did not return, by what a repeat of it would do. */
+export function toolOutputOf(outcome: keyof typeof TOOL_OUTPUT_OF, effect: SideEffect): string {
+  return outcome === 'unknown' ? UNKNOWN_OUTPUT_OF[effect] : TOOL_OUTPUT_OF[outcome];
+}
 
 const MESSAGE_OF_OPEN: Readonly<Record<OpenOutcome, string>> = {
   cancelled: 'the call was cancelled',
@@ -51,7 +64,7 @@ export function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {
           message_sequence,
           started_sequence,
           outcome,
-          output: TOOL_OUTPUT_OF[outcome],
+          output: toolOutputOf(outcome, draft.context.repeatable[started_sequence] ?? 'once'),
           is_error: true,
         });
         break;
@@ -90,13 +103,29 @@ export function closeTurn(draft: Draft, asked: TurnEnding, openOutcome: OpenOutc
     draft.add('turn_ended', { message_sequence, next, end });
     if (next !== null) draft.add('turn_started', { message_sequence: next });
   }
-  if (end) endSession(draft, message_sequence);
+  if (end) endSession(draft, { detaches: openOutcome === 'cancelled', closedTurn: message_sequence });
 }
 
-/** Ending and ended in one commit: nothing is attached that would have to be detached in between. */
-export function endSession(draft: Draft, closedTurn?: Sequence): void {
+/**
+ * The end begins, and with it the detaching of each environment. Where there is nothing to detach, or where it is recovery
+ * that ends the session and sends nothing, it is over in the same commit.
+ */
+export function endSession(draft: Draft, { detaches, closedTurn }: { readonly detaches: boolean; readonly closedTurn?: Sequence }): void {
   draft.add('session_ending', closedTurn === undefined ? {} : { message_sequence: closedTurn });
-  draft.add('session_ended', {});
+  if (detaches) for (const environment of environmentsIn(draft, ['attached'])) draft.add('environment_detach_started', { environment, request: { type: 'detach' } });
+  endIfDetached(draft);
+}
+
+/** An end is over when nothing of it is open. */
+export function endIfDetached(draft: Draft): void {
+  if (Object.keys(draft.context.open).length === 0) draft.add('session_ended', {});
+}
+
+/** The environments of which this is known. */
+export function environmentsIn(draft: Draft, standings: readonly EnvironmentStanding[]): readonly string[] {
+  return Object.entries(draft.context.environments)
+    .filter(([, { standing }]) => standings.includes(standing))
+    .map(([name]) => name);
 }
 
 function failWaitingMessages(draft: Draft): void {

@@ -5,6 +5,7 @@ import type {
   CancelBy,
   EffectOutcome,
   EndMode,
+  EnvironmentReceipt,
   FinishReason,
   MessageMode,
   Origin,
@@ -27,7 +28,13 @@ export type SessionCommand =
   | { readonly kind: 'delete' }
   /** Null takes a name away. What stays as it was is no change. */
   | { readonly kind: 'change_metadata'; readonly changes: Readonly<Record<string, string | null>> }
-  | { readonly kind: 'suspend' };
+  | { readonly kind: 'suspend' }
+  /** How a setup, a detach or a teardown ended. The last one of a creation or of an end is what completes it. */
+  | { readonly kind: 'end_environment_operation'; readonly started_sequence: Sequence; readonly result: EnvironmentResult };
+
+export type EnvironmentResult =
+  | { readonly kind: 'done'; readonly receipt: EnvironmentReceipt }
+  | { readonly kind: 'failed'; readonly outcome: EffectOutcome; readonly code: string; readonly message: string };
 
 interface OfTurn {
   readonly message_sequence: Sequence;

@@ -3,7 +3,7 @@
  * draft is a dry run on the chart, and what a deployment can change comes in as `rules`.
  */
 import { assertNever } from './assert-never.ts';
-import { closeTurn, endSession } from './close-turn.ts';
+import { closeTurn, endIfDetached, endSession, environmentsIn } from './close-turn.ts';
 import type { Command, SessionCommand, TurnCommand } from './commands.ts';
 import { Draft, RefusedByChart, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
 import type { KeyedRequest, Metadata } from './records.ts';
@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'must_resume'
   | 'not_resumable'
   | 'must_end'
+  | 'operation_over'
   | 'queue_full'
   | 'not_waiting'
   | 'metadata_full'
@@ -88,7 +89,10 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
     case 'create': {
       draft.add('session_created', command.created);
       if (command.transcript.length > 0) draft.add('transcript_delta', { from: 0, messages: command.transcript });
-      draft.add('session_ready', {});
+      for (const { name, configuration } of command.created.environments) {
+        draft.add('environment_setup_started', { environment: name, request: { type: 'setup', configuration } });
+      }
+      completeCreation(draft);
       return null;
     }
     case 'send':
@@ -108,7 +112,12 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
     case 'delete':
       if (!draft.accepts('session_delete_requested', {})) return 'must_end';
       draft.add('session_delete_requested', {});
+      for (const environment of environmentsIn(draft, ['attached', 'unknown'])) {
+        draft.add('environment_teardown_started', { environment, request: { type: 'teardown' } });
+      }
       return null;
+    case 'end_environment_operation':
+      return decideEndOfOperation(draft, command);
     case 'change_metadata':
       return decideMetadata(draft, command, standing);
     case 'suspend':
@@ -170,7 +179,7 @@ function decideEnd(draft: Draft, command: SessionCommand & { kind: 'end' }): nul
     case 'interrupted':
     case 'failed':
     case 'unusable':
-      endSession(draft);
+      endSession(draft, { detaches: true });
       return null;
     case 'creating':
     case 'running.working':
@@ -187,6 +196,27 @@ function decideEnd(draft: Draft, command: SessionCommand & { kind: 'end' }): nul
     default:
       return assertNever(draft.state);
   }
+}
+
+function decideEndOfOperation(draft: Draft, command: SessionCommand & { kind: 'end_environment_operation' }): RefusalCode | null {
+  const { started_sequence, result } = command;
+  const kind = draft.context.open[started_sequence];
+  if (kind !== 'environment_setup' && kind !== 'environment_detach' && kind !== 'environment_teardown') return 'operation_over';
+  if (result.kind === 'done') draft.add(`${kind}_ended`, { started_sequence, receipt: result.receipt });
+  else draft.add(`${kind}_failed`, { started_sequence, outcome: result.outcome, code: result.code, message: result.message });
+  if (draft.state === 'creating') completeCreation(draft);
+  if (draft.state === 'ending') endIfDetached(draft);
+  return null;
+}
+
+/** A creation is over when nothing of it is open, and came to something where every environment is attached. */
+function completeCreation(draft: Draft): void {
+  if (Object.keys(draft.context.open).length > 0) return;
+  const missing = environmentsIn(draft, ['absent', 'unknown']);
+  const endAsked = draft.context.end !== null;
+  if (missing.length === 0) draft.add('session_ready', {});
+  else draft.add('session_failed', { code: 'environment_failed', message: `not set up: ${missing.join(', ')}` });
+  if (endAsked) endSession(draft, { detaches: true });
 }
 
 function decideResume(draft: Draft): RefusalCode | null {

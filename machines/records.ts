@@ -58,7 +58,29 @@ export interface ResolvedTool {
   readonly effect: SideEffect;
   /** The environment that runs it; `brain` is this server's own process. */
   readonly environment: string;
+  /** What its environment is told with each call of it; absent where the declaration has none. */
+  readonly configuration?: JsonObject;
 }
+
+/** An environment as it was resolved when the session was created: who carries out its operations. No secret is ever in it. */
+export type ResolvedEnvironment = {
+  readonly name: string;
+  /** What its setup is told. */
+  readonly configuration: JsonObject;
+} & (
+  | {
+      readonly driver: 'http';
+      /** Where its operations go. */
+      readonly url: string;
+      /** The name of the credential that they are sent with; absent where they are sent without one. */
+      readonly credential?: string;
+    }
+  | {
+      readonly driver: 'host';
+      /** The host, by its stable name, that carries them out. */
+      readonly host: string;
+    }
+);
 
 export interface SessionCreated {
   readonly tenant: string;
@@ -68,7 +90,7 @@ export interface SessionCreated {
   readonly model: ResolvedModel;
   readonly system?: string;
   readonly tools: readonly ResolvedTool[];
-  readonly environments: readonly string[];
+  readonly environments: readonly ResolvedEnvironment[];
   readonly retain: Retain;
   readonly after_stop: AfterStop;
   readonly metadata: Metadata;
@@ -132,12 +154,21 @@ interface Ends {
   readonly started_sequence: Sequence;
 }
 
+/** What an environment is asked, as it is sent. */
+export type EnvironmentRequest =
+  | { readonly type: 'setup'; readonly configuration: JsonObject }
+  | { readonly type: 'detach' }
+  | { readonly type: 'teardown' };
+
+/** How an environment says that an operation is done. */
+export type EnvironmentReceipt = { readonly type: 'accepted' } | { readonly type: 'result'; readonly output: JsonValue };
+
 interface EnvironmentStarted {
   readonly environment: string;
-  readonly request: JsonObject;
+  readonly request: EnvironmentRequest;
 }
 
-type EnvironmentEnded = Ends & { readonly receipt?: JsonObject };
+type EnvironmentEnded = Ends & { readonly receipt: EnvironmentReceipt };
 type EnvironmentFailed = Ends & { readonly outcome: EffectOutcome; readonly code: string; readonly message: string };
 
 /** Each record type with its data. The table is the vocabulary; everything else about records is derived from it. */

@@ -21,7 +21,7 @@ export function recover(snapshot: SessionSnapshot): readonly DecidedRecord[] {
       const endAsked = draft.context.end !== null;
       closeOpenEffects(draft, 'unknown');
       draft.add('session_failed', INTERRUPTED);
-      if (endAsked) endSession(draft);
+      if (endAsked) endSession(draft, { detaches: false });
       break;
     }
     case 'running.working':
@@ -49,9 +49,9 @@ export function recover(snapshot: SessionSnapshot): readonly DecidedRecord[] {
 }
 
 /**
- * Whether a delete was recorded and not carried out. A session with environments stays until it is deleted again: what is
- * left of them has to be torn down first, and nothing tears down by itself.
+ * Whether a delete was recorded and has nothing left to do but the removal. A session stays while something of an
+ * environment is, or may be, there: it has to be torn down first, by another delete, and nothing tears down by itself.
  */
-export function isRemovalDue({ isDeleteRequested, facts }: SessionState): boolean {
-  return isDeleteRequested && facts.created.environments.length === 0;
+export function isRemovalDue({ isDeleteRequested, context }: SessionState): boolean {
+  return isDeleteRequested && Object.values(context.environments).every(({ standing }) => standing === 'absent');
 }

@@ -24,7 +24,7 @@ import { SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run
  * The version of the charts and projections together: a saved snapshot of another version is rebuilt from the journal.
  * Raise it with every change of what a snapshot holds or of what a record does to it.
  */
-export const STATE_VERSION = 3;
+export const STATE_VERSION = 4;
 
 /** A record that cannot follow what came before it: the journal is damaged, or written by another chart. */
 export class ReplayError extends Error {

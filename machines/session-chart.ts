@@ -7,6 +7,7 @@
  *   C3. An effect is closed exactly once, by a record that names its start.
  *   C4. Suspended is a session's rest: `idle` is where its actor is retained meanwhile.
  *   C5. Nothing leads out of `ended`.
+ *   C6. An environment is set up by the creation alone, detached by the end alone, and torn down where a delete was asked for.
  */
 import { and } from 'xstate';
 import { chartSetup, CONTEXT_AT_START } from './chart-setup.ts';
@@ -33,7 +34,7 @@ const STOPPED = {
 
 const OVER = {
   session_delete_requested: { guard: 'nothingOpen', actions: 'evolve' },
-  environment_teardown_started: { actions: 'evolve' },
+  environment_teardown_started: { guard: 'mayBeThere', actions: 'evolve' },
   environment_teardown_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
   environment_teardown_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
 } as const;
@@ -49,14 +50,14 @@ export const sessionChart = chartSetup.createMachine({
     creating: {
       on: {
         ...ALWAYS,
-        environment_setup_started: { actions: 'evolve' },
+        environment_setup_started: { guard: 'notSetUpYet', actions: 'evolve' },
         environment_setup_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
         environment_setup_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
         transcript_delta: { guard: 'deltaFits', actions: 'evolve' },
         session_end_requested: { guard: 'endMayBeAsked', actions: 'evolve' },
         session_ready: [
-          { guard: and(['nothingOpen', 'retained']), target: 'idle', actions: 'evolve' },
-          { guard: 'nothingOpen', target: 'suspended', actions: 'evolve' },
+          { guard: and(['nothingOpen', 'allAttached', 'retained']), target: 'idle', actions: 'evolve' },
+          { guard: and(['nothingOpen', 'allAttached']), target: 'suspended', actions: 'evolve' },
         ],
         session_failed: { guard: 'nothingOpen', target: 'unusable', actions: 'evolve' },
       },
@@ -91,7 +92,7 @@ export const sessionChart = chartSetup.createMachine({
     ending: {
       on: {
         ...ALWAYS,
-        environment_detach_started: { actions: 'evolve' },
+        environment_detach_started: { guard: 'attached', actions: 'evolve' },
         environment_detach_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
         environment_detach_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
         session_ended: { guard: 'nothingOpen', target: 'ended', actions: 'evolve' },

@@ -3,7 +3,7 @@
  * settings only, never contents: a snapshot of a session is a few hundred bytes however long its history.
  */
 import { assertNever } from './assert-never.ts';
-import type { AfterStop, CancelBy, EndMode, NewRecord, RecordType, Retain, Sequence } from './records.ts';
+import type { AfterStop, CancelBy, EffectOutcome, EndMode, NewRecord, RecordType, Retain, Sequence, SideEffect } from './records.ts';
 
 export type EffectKind =
   | 'activation'
@@ -17,6 +17,18 @@ export type EffectKind =
 export interface CheckpointPosition {
   readonly sequence: Sequence;
   readonly transcript_length: number;
+}
+
+/**
+ * What is known of an environment: it is being set up; it is there; it may be there (a setup or a teardown came to no known
+ * end); or nothing of it is there.
+ */
+export type EnvironmentStanding = 'setting_up' | 'attached' | 'unknown' | 'absent';
+
+export interface EnvironmentFacts {
+  readonly standing: EnvironmentStanding;
+  /** Its last operation's start record. */
+  readonly operation: Sequence;
 }
 
 export interface TurnFacts {
@@ -39,6 +51,10 @@ export interface SessionContext {
   readonly queue: readonly Sequence[];
   /** The started effects without a terminal record, by sequence. */
   readonly open: Readonly<Record<Sequence, EffectKind>>;
+  /** The open tool calls that may be repeated without harm, by sequence, and why. */
+  readonly repeatable: Readonly<Record<Sequence, Exclude<SideEffect, 'once'>>>;
+  /** The environments whose setup was started, by name. */
+  readonly environments: Readonly<Record<string, EnvironmentFacts>>;
   readonly turn: TurnFacts | null;
   /** The end that was asked for and is not begun. */
   readonly end: EndMode | null;
@@ -52,6 +68,8 @@ export const NO_SESSION: SessionContext = {
   checkpoint: null,
   queue: [],
   open: {},
+  repeatable: {},
+  environments: {},
   turn: null,
   end: null,
 };
@@ -115,30 +133,42 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
       return { ...context, turn: null };
 
     case 'activation_started':
-      return {
-        ...context,
-        open: { ...context.open, [record.sequence]: 'activation' },
-        turn: context.turn && { ...context.turn, activation: record.sequence },
-      };
+      return { ...opening(context, record), turn: context.turn && { ...context.turn, activation: record.sequence } };
     case 'model_call_started':
-    case 'tool_call_started':
+      return opening(context, record);
+    case 'tool_call_started': {
+      const { effect } = record.data;
+      const { repeatable } = context;
+      return { ...opening(context, record), repeatable: effect === 'once' ? repeatable : { ...repeatable, [record.sequence]: effect } };
+    }
     case 'environment_setup_started':
+      return withStanding(opening(context, record), record.data.environment, { standing: 'setting_up', operation: record.sequence });
     case 'environment_detach_started':
-    case 'environment_teardown_started':
-      return { ...context, open: { ...context.open, [record.sequence]: OPENS[record.type] } };
+    case 'environment_teardown_started': {
+      const { environment } = record.data;
+      const standing = context.environments[environment]?.standing ?? 'unknown';
+      return withStanding(opening(context, record), environment, { standing, operation: record.sequence });
+    }
 
     case 'activation_ended':
     case 'activation_failed':
     case 'model_call_ended':
     case 'model_call_failed':
-    case 'tool_call_ended':
-    case 'environment_setup_ended':
-    case 'environment_setup_failed':
     case 'environment_detach_ended':
     case 'environment_detach_failed':
+      return closing(context, record.data.started_sequence);
+    case 'tool_call_ended': {
+      const { started_sequence } = record.data;
+      return { ...closing(context, started_sequence), repeatable: without(context.repeatable, started_sequence) };
+    }
+    case 'environment_setup_ended':
+      return settling(context, record.data.started_sequence, 'attached');
+    case 'environment_setup_failed':
+      return settling(context, record.data.started_sequence, standingAfterFailedSetup(record.data.outcome));
     case 'environment_teardown_ended':
+      return settling(context, record.data.started_sequence, 'absent');
     case 'environment_teardown_failed':
-      return { ...context, open: without(context.open, record.data.started_sequence) };
+      return settling(context, record.data.started_sequence, 'unknown');
 
     case 'transcript_delta':
       return { ...context, transcript_length: record.data.from + record.data.messages.length };
@@ -162,6 +192,30 @@ function checkpointAt(context: SessionContext): CheckpointPosition {
   return { sequence: context.last_sequence, transcript_length: context.transcript_length };
 }
 
-function without(open: SessionContext['open'], closed: Sequence): SessionContext['open'] {
-  return Object.fromEntries(Object.entries(open).filter(([sequence]) => Number(sequence) !== closed));
+function opening(context: SessionContext, { sequence, type }: { readonly sequence: Sequence; readonly type: keyof typeof OPENS }): SessionContext {
+  return { ...context, open: { ...context.open, [sequence]: OPENS[type] } };
+}
+
+function closing(context: SessionContext, started: Sequence): SessionContext {
+  return { ...context, open: without(context.open, started) };
+}
+
+/** The environment's operation that began at `started` is over, and this is what is known since. */
+function settling(context: SessionContext, started: Sequence, standing: EnvironmentStanding): SessionContext {
+  const [name] = Object.entries(context.environments).find(([, { operation }]) => operation === started) ?? [];
+  const closed = closing(context, started);
+  return name === undefined ? closed : withStanding(closed, name, { standing, operation: started });
+}
+
+/** Only an environment that said no itself is known to have nothing of the session. */
+function standingAfterFailedSetup(outcome: EffectOutcome): EnvironmentStanding {
+  return outcome === 'failed' ? 'absent' : 'unknown';
+}
+
+function withStanding(context: SessionContext, name: string, facts: EnvironmentFacts): SessionContext {
+  return { ...context, environments: { ...context.environments, [name]: facts } };
+}
+
+function without<T>(bySequence: Readonly<Record<Sequence, T>>, closed: Sequence): Readonly<Record<Sequence, T>> {
+  return Object.fromEntries(Object.entries(bySequence).filter(([sequence]) => Number(sequence) !== closed));
 }

@@ -5,7 +5,7 @@ import { StorageError, type StorageErrorCode } from '../storage/journal.ts';
 import { ServiceError, type ServiceErrorCode } from './errors.ts';
 import type { Receipt } from './session-actor.ts';
 
-type TurnRefusal = Extract<RefusalCode, 'turn_cancelled' | 'turn_over' | 'effects_full'>;
+type TurnRefusal = Extract<RefusalCode, 'turn_cancelled' | 'turn_over' | 'effects_full' | 'operation_over'>;
 type SessionRefusal = Exclude<RefusalCode, TurnRefusal | 'not_waiting'> | 'too_large';
 
 const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
@@ -26,7 +26,7 @@ export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed'
   if (receipt.kind === 'nothing') return [];
   if (receipt.kind === 'repeated' || receipt.kind === 'known_message') throw new Error('a repeat is answered before it gets here');
   const { code } = receipt;
-  if (code === 'turn_cancelled' || code === 'turn_over' || code === 'effects_full' || code === 'not_waiting') {
+  if (code === 'turn_cancelled' || code === 'turn_over' || code === 'effects_full' || code === 'operation_over' || code === 'not_waiting') {
     throw new Error(`this command is not answered with ${code}`);
   }
   if (code === 'metadata_full') throw new ServiceError('invalid_request', MESSAGE_OF_REFUSAL[code], { details: { field: '/metadata' } });

@@ -27,7 +27,7 @@ export function viewOf(sessionId: string, row: CatalogRow, created: SessionCreat
     model: created.model,
     ...(created.system === undefined ? {} : { system: created.system }),
     tools: created.tools,
-    environments: created.environments,
+    environments: created.environments.map(({ name }) => name),
     after_stop: created.after_stop,
     retain: created.retain,
     metadata: row.metadata,

@@ -95,8 +95,18 @@ export const ofTurn = { message_sequence: sequenceSchema.meta({ description: 'Th
 export const ends = { started_sequence: sequenceSchema.meta({ description: 'The record with which this began.' }) };
 const failure = { code: z.string(), message: z.string() };
 const turnFailure = { code: turnFailureCodeSchema, message: z.string() };
-const operationStarted = z.object({ environment: z.string(), request: jsonObjectSchema });
-const operationEnded = z.object({ ...ends, receipt: jsonObjectSchema.exactOptional() });
+const operationStarted = z.object({
+  environment: z.string(),
+  request: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('setup'), configuration: jsonObjectSchema }),
+    z.object({ type: z.literal('detach') }),
+    z.object({ type: z.literal('teardown') }),
+  ]),
+});
+const operationEnded = z.object({
+  ...ends,
+  receipt: z.discriminatedUnion('type', [z.object({ type: z.literal('accepted') }), z.object({ type: z.literal('result'), output: jsonSchema })]),
+});
 const operationFailed = z.object({ ...ends, outcome: effectOutcomeSchema, ...failure });
 
 export const originSchema = z
@@ -141,9 +151,15 @@ export const RECORDS: { readonly [T in RecordType]: { readonly says: string; rea
           input_schema: jsonObjectSchema,
           effect: sideEffectSchema,
           environment: z.string(),
+          configuration: jsonObjectSchema.exactOptional(),
         }),
       ),
-      environments: z.array(z.string()),
+      environments: z.array(
+        z.discriminatedUnion('driver', [
+          z.object({ name: z.string(), configuration: jsonObjectSchema, driver: z.literal('http'), url: z.string(), credential: z.string().exactOptional() }),
+          z.object({ name: z.string(), configuration: jsonObjectSchema, driver: z.literal('host'), host: z.string() }),
+        ]),
+      ),
       retain: z.number().nullable(),
       after_stop: z.enum(['idle', 'hold']),
       metadata: metadataSchema,
