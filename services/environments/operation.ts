@@ -76,6 +76,8 @@ export interface SentOperation {
   readonly receipt: Promise<Receipt>;
   /** What is known of an operation that has no receipt, at this moment, when its time is up. */
   atDeadline(): 'timeout' | 'unknown';
+  /** Whether any of it may have reached its executor. False: it is known that nothing did, and nothing will once it is closed. */
+  mayHaveArrived(): boolean;
   /**
    * Nobody waits any more: what comes later is refused, and whatever the driver holds open for it is let go. To be called
    * once, however the operation ended. `cancelAs`: the sequence of the record that says that the operation was cancelled or
