@@ -47,9 +47,20 @@ function createAuthentication({ apiKey, tokens, corsOrigins }: KnownTokens): (co
     if (token === null) throw unauthorized('this server needs a token: send Authorization: Bearer TOKEN', 'Bearer realm="brain"');
     if (expected !== null && timingSafeEqual(digest(token), expected)) return LOCAL;
     const holder = await tokens.holderOf(token);
-    if (holder === null) throw unauthorized('this token is not valid', 'Bearer realm="brain", error="invalid_token"');
+    if (holder === null) throw invalidToken();
     return holder;
   };
+}
+
+/** The token of a request that no caller's token opens; rejects where it shows none. */
+export function ownTokenOf(context: Context): string {
+  const token = bearerTokenOf(context);
+  if (token === null) throw unauthorized('this route needs the token that was made for it: send Authorization: Bearer TOKEN', 'Bearer realm="brain"');
+  return token;
+}
+
+export function invalidToken(): HttpError {
+  return unauthorized('this token is not valid', 'Bearer realm="brain", error="invalid_token"');
 }
 
 function unauthorized(message: string, challenge: string): HttpError {
@@ -72,11 +83,16 @@ function isLoopbackOrigin(origin: string): boolean {
   return authority !== undefined && isLoopbackAuthority(authority);
 }
 
-/** The token that a request shows: null for none, and empty, which no key is, for what is no bearer token. */
-function tokenOf(context: Context): string | null {
+/** In its header: null for none, and empty, which no token is, for what is no bearer token. */
+function bearerTokenOf(context: Context): string | null {
   const header = context.req.headers.authorization;
-  if (header !== undefined) return /^Bearer +([^\s]+) *$/i.exec(header)?.[1] ?? '';
-  if (!isEventStream(context)) return null;
+  return header === undefined ? null : (/^Bearer +([^\s]+) *$/i.exec(header)?.[1] ?? '');
+}
+
+/** The token that a request shows, in its header or its address. */
+function tokenOf(context: Context): string | null {
+  const shown = bearerTokenOf(context);
+  if (shown !== null || !isEventStream(context)) return shown;
   const token = context.query['access_token'];
   return typeof token === 'string' ? token : null;
 }

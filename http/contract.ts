@@ -47,7 +47,20 @@ export interface OpenContract extends Route {
   readonly scope: null;
 }
 
-export type RouteContract = GuardedContract | OpenContract;
+/** A route whose token says what may be done here, and nothing of who is calling. */
+export interface OwnTokenContract extends Route {
+  readonly scope: 'own';
+  readonly token: OwnToken;
+  readonly query: z.ZodObject;
+}
+
+/** A kind of token, as the document names it. */
+export interface OwnToken {
+  readonly scheme: string;
+  readonly description: string;
+}
+
+export type RouteContract = GuardedContract | OpenContract | OwnTokenContract;
 
 export interface BodyContract {
   readonly schema: z.ZodType;
@@ -93,10 +106,11 @@ export const CREATE_REFUSALS = [
 export function refusalsOf(contract: RouteContract): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(contract.refusals);
   codes.add('internal');
-  if (contract.scope !== null) for (const code of ['invalid_request', 'unauthorized', 'forbidden'] as const) codes.add(code);
+  if (contract.scope !== null) for (const code of ['invalid_request', 'unauthorized'] as const) codes.add(code);
   if (contract.body !== undefined) for (const code of ['too_large', 'unsupported_media_type'] as const) codes.add(code);
   if (queriesOf(contract).some((query) => 'after' in query.shape)) codes.add('invalid_cursor');
-  if (contract.path.includes('{session_id}')) {
+  if (contract.scope !== null && contract.scope !== 'own') codes.add('forbidden');
+  if (contract.scope !== 'own' && contract.path.includes('{session_id}')) {
     // Whoever comes first after a start finds out how the session's journal stands, and recovers it.
     for (const code of ['not_found', 'journal_corrupt', 'journal_unavailable', 'disk_full'] as const) codes.add(code);
   }

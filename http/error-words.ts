@@ -70,6 +70,10 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     when: 'A message of this session was sent with the same `key` and another text.',
     advice: 'A new message needs a new key.',
   },
+  already_closed: {
+    when: 'The operation is over: its result was reported before, it was cancelled, its time was up, or the server was started again since.',
+    advice: 'Drop the answer: nothing waits for it, and it is not recorded.',
+  },
   idempotency_in_progress: {
     when: 'The request that this `Idempotency-Key` was first sent with is still under way.',
     advice: 'Send the same again when the turn or the end is over: it gets the first answer.',

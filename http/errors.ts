@@ -46,6 +46,7 @@ export const ERROR_RULES: Readonly<Record<ErrorCode, ErrorRule>> = {
   must_end: refusal(409),
   already_started: refusal(409),
   conflict: refusal(409),
+  already_closed: refusal(409),
   idempotency_in_progress: { status: 409, retryable: true, log: 'never' },
   idempotency_ambiguous: refusal(409),
   too_large: refusal(413),

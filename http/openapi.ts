@@ -16,6 +16,7 @@ type Part = Readonly<Record<string, unknown>>;
 
 const PATH_PARAMETERS: Readonly<Record<string, { readonly schema: z.ZodType; readonly description: string }>> = {
   session_id: { schema: sessionIdSchema, description: 'The session, by the id that its creation answered.' },
+  sequence: { schema: z.string().regex(/^[1-9][0-9]{0,15}$/), description: 'The operation, by its sequence.' },
   input_id: { schema: inputIdSchema, description: 'The message, by the `id` of its own event.' },
   file: { schema: z.string(), description: 'The name of a file, as the page has it.' },
   name: { schema: nameSchema, description: "A name of the client's own." },
@@ -58,14 +59,21 @@ export function openApiDocument(contracts: readonly RouteContract[]): Part {
           name: 'access_token',
           description: 'For an `EventSource` on the events of a session, which can set no header.',
         },
+        ...ownSchemes(contracts),
       },
     },
   };
 }
 
+/** The kinds of tokens that routes have of their own. */
+function ownSchemes(contracts: readonly RouteContract[]): Part {
+  const tokens = contracts.flatMap((contract) => (contract.scope === 'own' ? [contract.token] : []));
+  return Object.fromEntries(tokens.map(({ scheme, description }) => [scheme, { type: 'http', scheme: 'bearer', description }]));
+}
+
 function operation(contract: RouteContract, schemas: SchemaCollection, errorReference: JsonSchema): Part {
-  const { scope, description } = contract;
-  const needs = scope === null ? 'Needs no token.' : `Needs a token that may \`${scope}\`.`;
+  const { description } = contract;
+  const needs = needsOf(contract);
   return {
     operationId: contract.operation,
     tags: [contract.tag],
@@ -85,10 +93,16 @@ function operation(contract: RouteContract, schemas: SchemaCollection, errorRefe
   };
 }
 
+function needsOf(contract: RouteContract): string {
+  if (contract.scope === null) return 'Needs no token.';
+  return contract.scope === 'own' ? 'Needs the token that was made for it.' : `Needs a token that may \`${contract.scope}\`.`;
+}
+
 /** An empty requirement stands for a server without an API key. */
 function securityOf(contract: RouteContract): readonly Part[] {
   const { scope } = contract;
   if (scope === null) return [];
+  if (scope === 'own') return [{ [contract.token.scheme]: [] }];
   const takesItInQuery = queriesOf(contract).some((query) => 'access_token' in query.shape);
   return [{ bearer: [scope] }, ...(takesItInQuery ? [{ access_token: [scope] }] : []), {}];
 }

@@ -3,7 +3,8 @@ import { Router } from '@koa/router';
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { Admission } from './admission.ts';
-import type { GuardedContract, OpenContract, RouteContract } from './contract.ts';
+import { ownTokenOf } from './auth.ts';
+import type { GuardedContract, OpenContract, OwnTokenContract, RouteContract } from './contract.ts';
 
 export class RouteTable {
   readonly #router = new Router({ sensitive: true, exclusive: true });
@@ -26,6 +27,11 @@ export class RouteTable {
   /** A route for callers who may use it; all others are refused before it. */
   guarded(contract: GuardedContract, handle: (context: Context, tenant: string) => Promise<void>): void {
     this.#add(contract, async (context) => handle(context, await this.#admit(context, contract)));
+  }
+
+  /** A route that a token of its own opens. Whether it is the right one is for the handler to say, before all else. */
+  withOwnToken(contract: OwnTokenContract, handle: (context: Context, token: string) => Promise<void>): void {
+    this.#add(contract, (context) => handle(context, ownTokenOf(context)));
   }
 
   addTo(app: Koa): void {

@@ -18,6 +18,7 @@ export type ServiceErrorCode =
   | 'must_end'
   | 'already_started'
   | 'conflict'
+  | 'already_closed'
   | 'too_large'
   | 'idempotency_in_progress'
   | 'idempotency_ambiguous'
