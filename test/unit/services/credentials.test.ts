@@ -3,7 +3,7 @@ import { Credentials } from '../../../services/credentials.ts';
 import { Secrets } from '../../../services/secrets.ts';
 import { systemRandom } from '../../../services/system.ts';
 import { Vault } from '../../../services/vault.ts';
-import { MemoryCredentialFiles } from '../../../storage/memory-credential-files.ts';
+import { MemoryTenantFiles } from '../../../storage/memory-tenant-files.ts';
 import { StorageError } from '../../../storage/journal.ts';
 import { codeOf, textOf } from '../../support/frames.ts';
 import { SimulatedClock } from '../../support/simulated-clock.ts';
@@ -13,7 +13,7 @@ const OTHER = 'sk-canary-9876543210';
 const REMOVED = '[secret removed]';
 
 /** Files that fail when a test says so: before they are replaced, or after. */
-class FailingFiles extends MemoryCredentialFiles {
+class FailingFiles extends MemoryTenantFiles {
   fails: 'never' | 'before' | 'after' = 'never';
 
   override async replace(tenant: string, sealed: Uint8Array): Promise<void> {

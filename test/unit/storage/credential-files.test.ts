@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { TenantCredentialFiles } from '../../../storage/credential-files.ts';
 import type { FileSessionStore } from '../../../storage/file-session-store.ts';
-import { tenantKey } from '../../../storage/tenant-key.ts';
 import { codeOf, frameOf, ID, textOf } from '../../support/frames.ts';
 import { SimulatedDisk } from '../../support/simulated-disk.ts';
 import { callsOf, failNext, ROOT, startStore } from '../../support/stores.ts';
@@ -59,46 +57,6 @@ describe('the sealed file of a session', () => {
     failNext(disk, 'read', 'EIO');
 
     expect(await codeOf(store.readSealed(ID))).toBe('journal_unavailable');
-  });
-});
-
-describe('the sealed file of a tenant', () => {
-  it('survives a power cut as soon as it is answered, and one that fails to be written leaves the one before', async () => {
-    const files = new TenantCredentialFiles(store.directory);
-    await files.replace('local', Buffer.from('first'));
-    failNext(disk, 'sync', 'EIO');
-    expect(await codeOf(files.replace('local', Buffer.from('second')))).toBe('journal_unavailable');
-
-    disk.cutPower(() => 0);
-
-    const again = new TenantCredentialFiles((await startStore(disk)).store.directory);
-    expect(textOf((await again.read('local')) ?? Buffer.alloc(0))).toBe('first');
-  });
-
-  it('is flushed before it is shown by a process that did not write it', async () => {
-    const { process, store: dying } = await startSecond();
-    const files = new TenantCredentialFiles(dying.directory);
-    await files.replace('local', Buffer.from('first'));
-    let renamed = false;
-    disk.plan = ({ kind }) => {
-      renamed ||= kind === 'rename';
-      return renamed && kind === 'syncDirectory' ? { dies: 'before' } : undefined;
-    };
-    await Promise.race([files.replace('local', Buffer.from('second')), process.died]);
-    disk.plan = () => undefined;
-
-    const next = new TenantCredentialFiles((await startStore(disk)).store.directory);
-    expect(textOf((await next.read('local')) ?? Buffer.alloc(0))).toBe('second');
-    disk.cutPower(() => 0);
-
-    const last = new TenantCredentialFiles((await startStore(disk)).store.directory);
-    expect(textOf((await last.read('local')) ?? Buffer.alloc(0))).toBe('second');
-  });
-
-  it('lies under a name that does not tell the tenant\'s', async () => {
-    await new TenantCredentialFiles(store.directory).replace('../local', Buffer.from('x'));
-
-    expect(disk.files(`${ROOT}/credentials`)).toEqual([`${ROOT}/credentials/${tenantKey('../local')}`]);
   });
 });
 

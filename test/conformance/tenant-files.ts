@@ -1,15 +1,15 @@
-/** What every keeper of tenants' sealed files must do. */
+/** What every keeper of one whole file of each tenant must do. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialFiles } from '../../storage/credential-files.ts';
 
-export interface CredentialFilesUnderTest {
+export interface TenantFilesUnderTest {
   readonly files: CredentialFiles;
   dispose(): Promise<void>;
 }
 
-export function describeCredentialFiles(name: string, make: () => Promise<CredentialFilesUnderTest>): void {
-  describe(`tenants' sealed files (${name})`, () => {
-    let tested: CredentialFilesUnderTest;
+export function describeTenantFiles(name: string, make: () => Promise<TenantFilesUnderTest>): void {
+  describe(`tenants' files (${name})`, () => {
+    let tested: TenantFilesUnderTest;
 
     beforeEach(async () => {
       tested = await make();
@@ -21,9 +21,9 @@ export function describeCredentialFiles(name: string, make: () => Promise<Creden
       expect([await files.read('local'), await files.hasAny()]).toEqual([null, false]);
 
       await files.replace('local', Buffer.from('first'));
-      const sealed = Buffer.from([0, 255, 0]);
-      await files.replace('local', sealed);
-      sealed.fill(1);
+      const bytes = Buffer.from([0, 255, 0]);
+      await files.replace('local', bytes);
+      bytes.fill(1);
 
       expect([...((await files.read('local')) ?? [])]).toEqual([0, 255, 0]);
       expect(await files.hasAny()).toBe(true);
