@@ -7,7 +7,7 @@
  */
 import { assign, setup } from 'xstate';
 import type { CancelBy, NewRecord, TurnFailureCode } from './records.ts';
-import { CLOSES, contextAfter, NO_SESSION, type SessionContext } from './session-context.ts';
+import { CLOSES, contextAfter, environmentIn, NO_SESSION, type SessionContext } from './session-context.ts';
 
 interface GuardArguments {
   readonly context: SessionContext;
@@ -81,20 +81,20 @@ function callerOverrules({ context, event }: GuardArguments): boolean {
 
 /** Each environment of a session is set up once, by its creation. */
 function notSetUpYet({ context, event }: GuardArguments): boolean {
-  return event.type === 'environment_setup_started' && context.environments[event.data.environment] === undefined;
+  return event.type === 'environment_setup_started' && environmentIn(context, event.data.environment) === undefined;
 }
 
 /** It was set up, and nothing is under way on it. */
 function attached({ context, event }: GuardArguments): boolean {
   if (event.type !== 'environment_detach_started') return false;
-  const facts = context.environments[event.data.environment];
+  const facts = environmentIn(context, event.data.environment);
   return facts?.standing === 'attached' && context.open[facts.operation] === undefined;
 }
 
 /** Something of it is, or may be, there, and nothing is under way on it. */
 function mayBeThere({ context, event }: GuardArguments): boolean {
   if (event.type !== 'environment_teardown_started') return false;
-  const facts = context.environments[event.data.environment];
+  const facts = environmentIn(context, event.data.environment);
   return facts !== undefined && facts.standing !== 'absent' && context.open[facts.operation] === undefined;
 }
 

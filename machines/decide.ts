@@ -110,7 +110,7 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
     case 'resume':
       return decideResume(draft);
     case 'delete':
-      if (!draft.accepts('session_delete_requested', {})) return 'must_end';
+      if (!draft.accepts('session_delete_requested', {})) return isOver(draft.state) ? 'session_busy' : 'must_end';
       draft.add('session_delete_requested', {});
       for (const environment of environmentsIn(draft, ['attached', 'unknown'])) {
         draft.add('environment_teardown_started', { environment, request: { type: 'teardown' } });
@@ -196,6 +196,11 @@ function decideEnd(draft: Draft, command: SessionCommand & { kind: 'end' }): nul
     default:
       return assertNever(draft.state);
   }
+}
+
+/** Then only a teardown under way is in the way of a delete. */
+function isOver(state: ChartState): boolean {
+  return state === 'unusable' || state === 'ended';
 }
 
 function decideEndOfOperation(draft: Draft, command: SessionCommand & { kind: 'end_environment_operation' }): RefusalCode | null {

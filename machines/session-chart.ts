@@ -8,6 +8,7 @@
  *   C4. Suspended is a session's rest: `idle` is where its actor is retained meanwhile.
  *   C5. Nothing leads out of `ended`.
  *   C6. An environment is set up by the creation alone, detached by the end alone, and torn down where a delete was asked for.
+ *   C7. An end that is asked while a delete tears environments down begins at once, and is over when they are.
  */
 import { and } from 'xstate';
 import { chartSetup, CONTEXT_AT_START } from './chart-setup.ts';
@@ -32,11 +33,15 @@ const STOPPED = {
   session_ending: { guard: 'nothingOpen', target: 'ending', actions: 'evolve' },
 } as const;
 
+const TEARDOWN_OVER = {
+  environment_teardown_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
+  environment_teardown_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
+} as const;
+
 const OVER = {
   session_delete_requested: { guard: 'nothingOpen', actions: 'evolve' },
   environment_teardown_started: { guard: 'mayBeThere', actions: 'evolve' },
-  environment_teardown_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
-  environment_teardown_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
+  ...TEARDOWN_OVER,
 } as const;
 
 export const sessionChart = chartSetup.createMachine({
@@ -87,7 +92,7 @@ export const sessionChart = chartSetup.createMachine({
       },
     },
     unusable: {
-      on: { ...ALWAYS, ...OVER, session_ending: { guard: 'nothingOpen', target: 'ending', actions: 'evolve' } },
+      on: { ...ALWAYS, ...OVER, session_ending: { target: 'ending', actions: 'evolve' } },
     },
     ending: {
       on: {
@@ -95,6 +100,7 @@ export const sessionChart = chartSetup.createMachine({
         environment_detach_started: { guard: 'attached', actions: 'evolve' },
         environment_detach_ended: { guard: 'closesOpenEffect', actions: 'evolve' },
         environment_detach_failed: { guard: 'closesOpenEffect', actions: 'evolve' },
+        ...TEARDOWN_OVER,
         session_ended: { guard: 'nothingOpen', target: 'ended', actions: 'evolve' },
       },
     },

@@ -20,8 +20,8 @@ export interface CheckpointPosition {
 }
 
 /**
- * What is known of an environment: it is being set up; it is there; it may be there (a setup or a teardown came to no known
- * end); or nothing of it is there.
+ * What is known of an environment: it is being set up; it is there; it may be there (a setup came to no known end, or a
+ * teardown was begun and not done); or nothing of it is there.
  */
 export type EnvironmentStanding = 'setting_up' | 'attached' | 'unknown' | 'absent';
 
@@ -144,11 +144,9 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
     case 'environment_setup_started':
       return withStanding(opening(context, record), record.data.environment, { standing: 'setting_up', operation: record.sequence });
     case 'environment_detach_started':
-    case 'environment_teardown_started': {
-      const { environment } = record.data;
-      const standing = context.environments[environment]?.standing ?? 'unknown';
-      return withStanding(opening(context, record), environment, { standing, operation: record.sequence });
-    }
+      return withStanding(opening(context, record), record.data.environment, { standing: 'attached', operation: record.sequence });
+    case 'environment_teardown_started':
+      return withStanding(opening(context, record), record.data.environment, { standing: 'unknown', operation: record.sequence });
 
     case 'activation_ended':
     case 'activation_failed':
@@ -156,6 +154,7 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
     case 'model_call_failed':
     case 'environment_detach_ended':
     case 'environment_detach_failed':
+    case 'environment_teardown_failed':
       return closing(context, record.data.started_sequence);
     case 'tool_call_ended': {
       const { started_sequence } = record.data;
@@ -167,8 +166,6 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
       return settling(context, record.data.started_sequence, standingAfterFailedSetup(record.data.outcome));
     case 'environment_teardown_ended':
       return settling(context, record.data.started_sequence, 'absent');
-    case 'environment_teardown_failed':
-      return settling(context, record.data.started_sequence, 'unknown');
 
     case 'transcript_delta':
       return { ...context, transcript_length: record.data.from + record.data.messages.length };
@@ -186,6 +183,11 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
     default:
       return assertNever(record);
   }
+}
+
+/** Undefined where its setup was never started. A name may be that of something which every object has. */
+export function environmentIn({ environments }: SessionContext, name: string): EnvironmentFacts | undefined {
+  return Object.hasOwn(environments, name) ? environments[name] : undefined;
 }
 
 function checkpointAt(context: SessionContext): CheckpointPosition {

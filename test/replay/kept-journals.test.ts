@@ -83,7 +83,8 @@ describe('a kept journal', () => {
     const state = folded(records);
 
     const told = keptStateOf(state, records);
-    expect({ ...asThen(told, kept), facts: asThen(told.facts, kept.facts) }).toEqual(kept);
+    const context = asThen(told.context, kept.context);
+    expect({ ...asThen(told, kept), context, facts: asThen(told.facts, kept.facts) }).toEqual(kept);
     for (let cut = 1; cut < records.length; cut += 1) {
       const rest = SessionState.from(snapshotOf(folded(records.slice(0, cut))));
       for (const record of records.slice(cut)) rest.apply(record);

@@ -5,10 +5,10 @@
  * To keep one more: add its story here, then `BRAIN_WRITE_FIXTURES=1 npx vitest run test/replay`, which writes the
  * journals that are missing and leaves the others alone.
  */
-import type { ToolCallStart } from '../../machines/commands.ts';
+import type { EnvironmentResult, ToolCallStart } from '../../machines/commands.ts';
 import type { Message } from '../../machines/messages.ts';
 import type { Sequence, SessionCreated } from '../../machines/records.ts';
-import { CREATED, messageOf, startTurn, Story } from '../support/session-story.ts';
+import { CREATED, environmentOf, messageOf, startTurn, Story } from '../support/session-story.ts';
 
 const say = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 
@@ -180,21 +180,39 @@ function endedWhileRunning(): Story {
   return story;
 }
 
-/** Environments as they will be: set up, detached and torn down, one of them badly. */
+const ACCEPTED = { kind: 'done', receipt: { type: 'accepted' } } as const;
+
+function endOperation(story: Story, started_sequence: Sequence, result: EnvironmentResult): void {
+  story.command({ kind: 'end_environment_operation', started_sequence, result });
+}
+
+/** Environments set up, detached and torn down, one of each badly; the process dies in the teardown. */
 function environments(): Story {
-  const story = new Story();
-  const operation = { environment: 'laptop', request: { type: 'setup' } };
-  story.record('session_created', { ...CREATED, environments: ['laptop'] });
-  const setup = story.record('environment_setup_started', operation);
-  story.record('environment_setup_ended', { started_sequence: setup, receipt: { type: 'accepted' } });
-  story.record('session_ready', {});
-  story.record('session_ending', {});
-  const detach = story.record('environment_detach_started', { ...operation, request: { type: 'detach' } });
-  story.record('environment_detach_failed', { started_sequence: detach, outcome: 'unknown', code: 'unknown', message: 'no answer' });
-  story.record('session_ended', {});
-  story.record('session_delete_requested', {});
-  story.record('environment_teardown_started', { ...operation, request: { type: 'teardown' } });
+  const story = created({ environments: [environmentOf('laptop'), environmentOf('sandbox', 'http')] });
+  endOperation(story, 3, { kind: 'done', receipt: { type: 'result', output: { ready: true } } });
+  endOperation(story, 2, ACCEPTED);
+  converse(story, 'hello');
+  story.command({ kind: 'end', mode: 'wait' });
+  const ending = story.state.lastSequence;
+  endOperation(story, ending, { kind: 'failed', outcome: 'unknown', code: 'unknown', message: 'no answer' });
+  endOperation(story, ending - 1, ACCEPTED);
+  story.command({ kind: 'delete' });
+  endOperation(story, story.state.lastSequence, ACCEPTED);
   story.recover();
+  return story;
+}
+
+/** A creation that an environment refuses; what another one may have kept of it is torn down by a second delete. */
+function environmentRefused(): Story {
+  const story = created({ environments: [environmentOf('laptop'), environmentOf('phone'), environmentOf('sandbox', 'http')] });
+  endOperation(story, 2, { kind: 'failed', outcome: 'failed', code: 'no_room', message: 'no room for a session' });
+  endOperation(story, 3, ACCEPTED);
+  endOperation(story, 4, { kind: 'failed', outcome: 'unknown', code: 'unknown', message: 'no answer' });
+  story.command({ kind: 'delete' });
+  endOperation(story, story.state.lastSequence, { kind: 'failed', outcome: 'failed', code: 'busy', message: 'in use' });
+  endOperation(story, story.state.lastSequence - 2, ACCEPTED);
+  story.command({ kind: 'delete' });
+  endOperation(story, story.state.lastSequence, ACCEPTED);
   return story;
 }
 
@@ -208,4 +226,5 @@ export const STORIES: Readonly<Record<string, () => Story>> = {
   'ended-while-running': endedWhileRunning,
   'interrupted-resumed-closed': interruptedResumedClosed,
   environments,
+  'environment-refused': environmentRefused,
 };

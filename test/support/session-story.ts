@@ -7,7 +7,7 @@ import { decide, type Decision, type Rules } from '../../machines/decide.ts';
 import { Draft, type DecidedRecord } from '../../machines/dry-run.ts';
 import { recover } from '../../machines/recover.ts';
 import { SessionState, type StateSnapshot } from '../../machines/replay.ts';
-import type { KeyedRequest, RecordData, RecordType, Sequence, SessionCreated, SessionRecord } from '../../machines/records.ts';
+import type { KeyedRequest, RecordData, RecordType, ResolvedEnvironment, Sequence, SessionCreated, SessionRecord } from '../../machines/records.ts';
 
 export const CREATED: SessionCreated = {
   tenant: 'local',
@@ -25,6 +25,12 @@ export const CREATED: SessionCreated = {
   after_stop: 'idle',
   metadata: {},
 };
+
+/** An environment as a session keeps it, of either driver. */
+export function environmentOf(name: string, driver: ResolvedEnvironment['driver'] = 'host'): ResolvedEnvironment {
+  const common = { name, configuration: {} };
+  return driver === 'host' ? { ...common, driver, host: name } : { ...common, driver, url: `http://${name}.test` };
+}
 
 export const RULES: Rules = { queueMessagesMax: 2 };
 

@@ -43,6 +43,7 @@ const SESSION_ROWS: Readonly<Record<SessionRows, Row>> = {
   resume: ['not_resumable', 'not_resumable', 'nothing', 'nothing', 'not_resumable', 'not_resumable', 'session_resumed', 'session_resumed', 'not_resumable', 'not_resumable', 'not_resumable'],
   delete: ['must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'session_delete_requested', 'session_delete_requested', 'must_end', 'session_delete_requested'],
   change_metadata: ['session_ended', METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, 'session_ended'],
+  end_environment_operation: Array.from({ length: 11 }, () => 'operation_over') as unknown as Row,
   suspend: ['nothing', 'nothing', 'session_suspended', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
 };
 
@@ -144,6 +145,7 @@ const SESSION_COMMANDS: Readonly<Record<SessionRows, SessionCommand>> = {
   delete: { kind: 'delete' },
   change_metadata: { kind: 'change_metadata', changes: { team: 'blue' } },
   suspend: { kind: 'suspend' },
+  end_environment_operation: { kind: 'end_environment_operation', started_sequence: 2, result: { kind: 'done', receipt: { type: 'accepted' } } },
 };
 
 function turnCommand(story: Story, kind: TurnRows): TurnCommand {

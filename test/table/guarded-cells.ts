@@ -84,7 +84,12 @@ const OF_SESSIONS: readonly Example[] = [
     ['just created', 'suspended', 'with nothing open', {}],
     ['just created, to be retained', 'idle', 'with nothing open', {}],
     ['being created, an end asked to wait', 'suspended', 'with an end to come', {}],
+    ['being created with its environment attached', 'suspended', 'with its environment attached', {}],
+    ['being created, retained, with its environment attached', 'idle', 'with its environment attached', {}],
     ['being created with a setup open', 'no', 'with a setup open', {}],
+    ['being created with a setup open, another done', 'no', 'with one of two setups open', {}],
+    ['being created with an environment that said no', 'no', 'without its environment', {}],
+    ['being created with an environment that may be there', 'no', 'with an environment of which nothing is known', {}],
   ]),
   ...of('session_failed', [
     ['just created', 'unusable', 'with nothing open', { code: 'x', message: 'x' }],
@@ -124,13 +129,12 @@ const OF_SESSIONS: readonly Example[] = [
     ['suspended for a new session', 'ending', 'with nothing waiting', {}],
     ['suspended with an end asked', 'ending', 'with an end asked', {}],
     ['suspended with a message queued', 'no', 'with a message waiting', {}],
-    ['a creation that failed', 'ending', 'with nothing open', {}],
-    ['a creation that failed, an end asked', 'ending', 'with an end asked', {}],
-    ['a creation that failed, a teardown open', 'no', 'with a teardown open', {}],
   ]),
   ...of('session_ended', [
     ['ending with nothing open', 'ended', 'with nothing open', {}],
+    ['ending with an environment attached', 'ended', 'with an environment that nobody detached, as a recovery leaves it', {}],
     ['ending with a detach open', 'no', 'with a detach open', {}],
+    ['ending with a teardown open', 'no', 'with a teardown open', {}],
   ]),
   ...of('session_delete_requested', [
     ['a creation that failed', 'unusable', 'with nothing open', {}],
@@ -139,33 +143,73 @@ const OF_SESSIONS: readonly Example[] = [
     ['ended with nothing open', 'ended', 'with nothing open', {}],
     ['ended with a teardown open', 'no', 'with a teardown open', {}],
   ]),
+];
+
+const setup = (environment: string) => ({ environment, request: { type: 'setup', configuration: {} } }) as const;
+const detach = (environment: string) => ({ environment, request: { type: 'detach' } }) as const;
+const teardown = (environment: string) => ({ environment, request: { type: 'teardown' } }) as const;
+const done = (started_sequence: number) => ({ started_sequence, receipt: { type: 'accepted' } }) as const;
+const notDone = (started_sequence: number) => ({ started_sequence, ...UNKNOWN });
+
+const OF_ENVIRONMENTS: readonly Example[] = [
+  ...of('environment_setup_started', [
+    ['just created', 'creating', 'of its environment', setup('laptop')],
+    ['being created with its environment attached', 'creating', 'of another environment', setup('phone')],
+    ['just created', 'creating', 'of one that is called like what every object has', setup('constructor')],
+    ['being created with a setup open', 'no', 'of the environment that is being set up', setup('laptop')],
+    ['being created with its environment attached', 'no', 'of the environment that is attached', setup('laptop')],
+    ['being created with an environment that said no', 'no', 'of the environment that said no', setup('laptop')],
+  ]),
   ...of('environment_setup_ended', [
-    ['being created with a setup open', 'creating', 'of the open setup', (c) => ({ started_sequence: openOf(c, 'environment_setup') })],
-    ['just created', 'no', 'of none', { started_sequence: 1 }],
+    ['being created with a setup open', 'creating', 'of the open setup', (c) => done(openOf(c, 'environment_setup'))],
+    ['just created', 'no', 'of none', done(1)],
+    ['being created with its environment attached', 'no', 'a second time', (c) => done(c.environments['laptop']?.operation ?? 0)],
   ]),
   ...of('environment_setup_failed', [
-    ['being created with a setup open', 'creating', 'of the open setup', (c) => ({ started_sequence: openOf(c, 'environment_setup'), ...UNKNOWN })],
-    ['being created with a setup open', 'no', 'of another', { started_sequence: 1, ...UNKNOWN }],
+    ['being created with a setup open', 'creating', 'of the open setup', (c) => notDone(openOf(c, 'environment_setup'))],
+    ['being created with a setup open', 'no', 'of another', notDone(1)],
+    ['being created with its environment attached', 'no', 'a second time', (c) => notDone(c.environments['laptop']?.operation ?? 0)],
+  ]),
+  ...of('environment_detach_started', [
+    ['ending with an environment attached', 'ending', 'of the environment', detach('laptop')],
+    ['ending with an environment attached', 'no', 'of one that the session does not have', detach('toString')],
+    ['ending with nothing open', 'no', 'of none', detach('laptop')],
+    ['ending with a detach open', 'no', 'of the environment that is being detached', detach('laptop')],
+    ['ending with a teardown open', 'no', 'of the environment that is being torn down', detach('laptop')],
   ]),
   ...of('environment_detach_ended', [
-    ['ending with a detach open', 'ending', 'of the open detach', (c) => ({ started_sequence: openOf(c, 'environment_detach') })],
-    ['ending with nothing open', 'no', 'of none', { started_sequence: 1 }],
+    ['ending with a detach open', 'ending', 'of the open detach', (c) => done(openOf(c, 'environment_detach'))],
+    ['ending with nothing open', 'no', 'of none', done(1)],
   ]),
   ...of('environment_detach_failed', [
-    ['ending with a detach open', 'ending', 'of the open detach', (c) => ({ started_sequence: openOf(c, 'environment_detach'), ...UNKNOWN })],
-    ['ending with a detach open', 'no', 'of another', { started_sequence: NOWHERE, ...UNKNOWN }],
+    ['ending with a detach open', 'ending', 'of the open detach', (c) => notDone(openOf(c, 'environment_detach'))],
+    ['ending with a detach open', 'no', 'of another', notDone(NOWHERE)],
+  ]),
+  ...of('environment_teardown_started', [
+    ['a creation that failed, its environment perhaps there', 'unusable', 'of what may be there', teardown('laptop')],
+    ['a creation that failed, its environment not there', 'no', 'of what is not there', teardown('laptop')],
+    ['a creation that failed', 'no', 'of none', teardown('laptop')],
+    ['a creation that failed, a teardown open', 'no', 'of the environment that is being torn down', teardown('laptop')],
+    ['ended with an environment attached', 'ended', 'of the environment', teardown('laptop')],
+    ['ended with an environment attached', 'no', 'of one that the session does not have', teardown('valueOf')],
+    ['ended with its environment torn down', 'no', 'of what was torn down', teardown('laptop')],
+    ['ended with a teardown open', 'no', 'of the environment that is being torn down', teardown('laptop')],
   ]),
   ...of('environment_teardown_ended', [
-    ['a creation that failed, a teardown open', 'unusable', 'of the open teardown', (c) => ({ started_sequence: openOf(c, 'environment_teardown') })],
-    ['a creation that failed', 'no', 'of none', { started_sequence: 1 }],
-    ['ended with a teardown open', 'ended', 'of the open teardown', (c) => ({ started_sequence: openOf(c, 'environment_teardown') })],
-    ['ended with nothing open', 'no', 'of none', { started_sequence: 1 }],
+    ['a creation that failed, a teardown open', 'unusable', 'of the open teardown', (c) => done(openOf(c, 'environment_teardown'))],
+    ['a creation that failed', 'no', 'of none', done(1)],
+    ['ending with a teardown open', 'ending', 'of the open teardown', (c) => done(openOf(c, 'environment_teardown'))],
+    ['ending with a detach open', 'no', 'of the open detach', (c) => done(openOf(c, 'environment_detach'))],
+    ['ended with a teardown open', 'ended', 'of the open teardown', (c) => done(openOf(c, 'environment_teardown'))],
+    ['ended with nothing open', 'no', 'of none', done(1)],
   ]),
   ...of('environment_teardown_failed', [
-    ['a creation that failed, a teardown open', 'unusable', 'of the open teardown', (c) => ({ started_sequence: openOf(c, 'environment_teardown'), ...UNKNOWN })],
-    ['a creation that failed', 'no', 'of none', { started_sequence: 1, ...UNKNOWN }],
-    ['ended with a teardown open', 'ended', 'of the open teardown', (c) => ({ started_sequence: openOf(c, 'environment_teardown'), ...UNKNOWN })],
-    ['ended with nothing open', 'no', 'of none', { started_sequence: 1, ...UNKNOWN }],
+    ['a creation that failed, a teardown open', 'unusable', 'of the open teardown', (c) => notDone(openOf(c, 'environment_teardown'))],
+    ['a creation that failed', 'no', 'of none', notDone(1)],
+    ['ending with a teardown open', 'ending', 'of the open teardown', (c) => notDone(openOf(c, 'environment_teardown'))],
+    ['ending with nothing open', 'no', 'of none', notDone(1)],
+    ['ended with a teardown open', 'ended', 'of the open teardown', (c) => notDone(openOf(c, 'environment_teardown'))],
+    ['ended with nothing open', 'no', 'of none', notDone(1)],
   ]),
 ];
 
@@ -368,4 +412,4 @@ const OF_EFFECTS: readonly Example[] = [
   ]),
 ];
 
-export const EXAMPLES: readonly Example[] = [...OF_SESSIONS, ...OF_MESSAGES, ...OF_TURNS, ...OF_EFFECTS];
+export const EXAMPLES: readonly Example[] = [...OF_SESSIONS, ...OF_ENVIRONMENTS, ...OF_MESSAGES, ...OF_TURNS, ...OF_EFFECTS];

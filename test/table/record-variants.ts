@@ -1,5 +1,5 @@
 /** Ways in which a record of each type can be written where a session stands: fitting ones, strange ones, stale ones. */
-import type { RecordData, RecordType, Sequence } from '../../machines/records.ts';
+import type { EnvironmentRequest, RecordData, RecordType, Sequence } from '../../machines/records.ts';
 import type { EffectKind, SessionContext } from '../../machines/session-context.ts';
 import { CREATED } from '../support/session-story.ts';
 
@@ -18,6 +18,11 @@ function starts(context: SessionContext): readonly Sequence[] {
   return [...Object.keys(context.open).map(Number), NOWHERE];
 }
 
+/** The environments that a record could name: those that are known, and one that is not. */
+function ofEnvironments<T extends EnvironmentRequest>(context: SessionContext, request: T): readonly { environment: string; request: T }[] {
+  return [...Object.keys(context.environments), 'toaster'].map((environment) => ({ environment, request }));
+}
+
 /** Every pair of a message and a start, with the rest of a record's data. */
 function ends<T extends object>(context: SessionContext, rest: T): readonly (T & { message_sequence: Sequence; started_sequence: Sequence })[] {
   return messages(context).flatMap((message_sequence) =>
@@ -29,7 +34,8 @@ function ofMessages<T extends object>(context: SessionContext, rest: T): readonl
   return messages(context).map((message_sequence) => ({ message_sequence, ...rest }));
 }
 
-const operation = { environment: 'laptop', request: {} };
+const setup = { type: 'setup', configuration: {} } as const;
+const receipt = { type: 'accepted' } as const;
 const failure = { outcome: 'unknown', code: 'x', message: 'x' } as const;
 const answer = { message: { role: 'assistant', content: [] }, finish_reason: 'stop' } as const;
 
@@ -79,14 +85,14 @@ export const VARIANTS: Variants = {
   tool_call_started: (context) =>
     ofMessages(context, { tool: 'clock', tool_use_id: 'a', input_text: '{}', deadline: null, effect: 'read' } as const),
   tool_call_ended: (context) => ends(context, { outcome: 'ok', output: null, is_error: false } as const),
-  environment_setup_started: () => [operation],
-  environment_setup_ended: (context) => ends(context, {}),
+  environment_setup_started: (context) => ofEnvironments(context, setup),
+  environment_setup_ended: (context) => ends(context, { receipt }),
   environment_setup_failed: (context) => ends(context, failure),
-  environment_detach_started: () => [operation],
-  environment_detach_ended: (context) => ends(context, {}),
+  environment_detach_started: (context) => ofEnvironments(context, { type: 'detach' }),
+  environment_detach_ended: (context) => ends(context, { receipt }),
   environment_detach_failed: (context) => ends(context, failure),
-  environment_teardown_started: () => [operation],
-  environment_teardown_ended: (context) => ends(context, {}),
+  environment_teardown_started: (context) => ofEnvironments(context, { type: 'teardown' }),
+  environment_teardown_ended: (context) => ends(context, { receipt }),
   environment_teardown_failed: (context) => ends(context, failure),
   extension_emitted: (context) => [
     ...ofMessages(context, { name: 'a.b', data: null }),

@@ -1,7 +1,7 @@
 /** The circumstances that the table is read in: for each chart state, the ways in which a session can stand there. */
 import { Draft, SNAPSHOT_OF_NO_SESSION, type SessionSnapshot } from '../../machines/dry-run.ts';
 import type { ChartState } from '../../machines/projections/status.ts';
-import type { CancelBy, RecordData, RecordType, Sequence, SessionCreated } from '../../machines/records.ts';
+import type { CancelBy, EffectOutcome, RecordData, RecordType, Sequence, SessionCreated } from '../../machines/records.ts';
 import type { SessionContext } from '../../machines/session-context.ts';
 import { CREATED } from '../support/session-story.ts';
 
@@ -50,6 +50,30 @@ class Path {
     return this.add('message_queued', { input: 'hello', mode: 'queue' });
   }
 
+  setUp(environment: string): this {
+    return this.add('environment_setup_started', { environment, request: { type: 'setup', configuration: {} } });
+  }
+
+  /** How the operation that was begun last ended. */
+  attached(): this {
+    return this.add('environment_setup_ended', { started_sequence: this.last, receipt: { type: 'accepted' } });
+  }
+
+  notAttached(outcome: EffectOutcome): this {
+    return this.add('environment_setup_failed', { started_sequence: this.last, outcome, code: 'x', message: 'x' });
+  }
+
+  detach(environment: string): this {
+    return this.add('environment_detach_started', { environment, request: { type: 'detach' } });
+  }
+
+  tearDown(environment: string): this {
+    return this.add('environment_teardown_started', { environment, request: { type: 'teardown' } });
+  }
+
+  gone(): this {
+    return this.add('environment_teardown_ended', { started_sequence: this.last, receipt: { type: 'accepted' } });
+  }
 
   startLoop(): this {
     return this.add('activation_started', { message_sequence: this.message, agentloop: 'chat' });
@@ -128,16 +152,26 @@ const unusable = (): Path => creating().add('session_failed', { code: 'x', messa
 const ending = (): Path => free().add('session_ending', {});
 const ended = (): Path => ending().add('session_ended', {});
 
+const withLaptop = (): Path => creating().setUp('laptop').attached();
+const endingWithLaptop = (): Path => withLaptop().add('session_ready', {}).add('session_ending', {});
+const endedWithLaptop = (): Path => endingWithLaptop().add('session_ended', {});
+/** A creation of which nobody knows whether its environment is there. */
+const unusableWithLaptop = (): Path => creating().setUp('laptop').notAttached('unknown').add('session_failed', { code: 'x', message: 'x' });
+
 const RETAINED: Settings = { retain: 0 };
 const HELD: Settings = { after_stop: 'hold' };
-const OPERATION = { environment: 'laptop', request: {} };
 
 const PATHS: Readonly<Record<ChartState, Readonly<Record<string, Path>>>> = {
   none: { 'no session': new Path() },
   creating: {
     'just created': creating(),
     'just created, to be retained': creating(RETAINED),
-    'being created with a setup open': creating().add('environment_setup_started', OPERATION),
+    'being created with a setup open': creating().setUp('laptop'),
+    'being created with a setup open, another done': withLaptop().setUp('phone'),
+    'being created with its environment attached': withLaptop(),
+    'being created, retained, with its environment attached': creating(RETAINED).setUp('laptop').attached(),
+    'being created with an environment that said no': creating().setUp('laptop').notAttached('failed'),
+    'being created with an environment that may be there': creating().setUp('laptop').notAttached('unknown'),
     'being created with a seed': creating().add('transcript_delta', { from: 0, messages: [{ role: 'user', content: [] }] }),
     'being created, an end asked to wait': creating().end('wait'),
     'being created, an end asked to interrupt': creating().end('interrupt'),
@@ -201,15 +235,21 @@ const PATHS: Readonly<Record<ChartState, Readonly<Record<string, Path>>>> = {
     'a creation that failed': unusable(),
     'a creation that failed, an end asked': creating().end('wait').add('session_failed', { code: 'x', message: 'x' }),
     'failed, and deleted': failed().add('session_delete_requested', {}),
-    'a creation that failed, a teardown open': unusable().add('environment_teardown_started', OPERATION),
+    'a creation that failed, its environment perhaps there': unusableWithLaptop(),
+    'a creation that failed, its environment not there': creating().setUp('laptop').notAttached('failed').add('session_failed', { code: 'x', message: 'x' }),
+    'a creation that failed, a teardown open': unusableWithLaptop().tearDown('laptop'),
   },
   ending: {
     'ending with nothing open': ending(),
-    'ending with a detach open': ending().add('environment_detach_started', OPERATION),
+    'ending with an environment attached': endingWithLaptop(),
+    'ending with a detach open': endingWithLaptop().detach('laptop'),
+    'ending with a teardown open': unusableWithLaptop().tearDown('laptop').add('session_ending', {}),
   },
   ended: {
     'ended with nothing open': ended(),
-    'ended with a teardown open': ended().add('environment_teardown_started', OPERATION),
+    'ended with an environment attached': endedWithLaptop(),
+    'ended with a teardown open': endedWithLaptop().tearDown('laptop'),
+    'ended with its environment torn down': endedWithLaptop().tearDown('laptop').gone(),
   },
 };
 

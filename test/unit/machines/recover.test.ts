@@ -1,18 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { TOOL_OUTPUT_OF } from '../../../machines/close-turn.ts';
-import { CREATED, Story, storyAtWork } from '../../support/session-story.ts';
+import { isRemovalDue } from '../../../machines/recover.ts';
+import type { Sequence } from '../../../machines/records.ts';
+import { CREATED, environmentOf, Story, storyAtWork } from '../../support/session-story.ts';
 
-const OPERATION = { environment: 'laptop', request: {} };
+const SETUP = { environment: 'laptop', request: { type: 'setup', configuration: {} } } as const;
 
 function typesOf(records: readonly { readonly type: string }[]): readonly string[] {
   return records.map(({ type }) => type);
+}
+
+function withTwoEnvironments(): Story {
+  const story = new Story();
+  const environments = [environmentOf('laptop'), environmentOf('sandbox', 'http')];
+  story.command({ kind: 'create', created: { ...CREATED, environments }, transcript: [] });
+  endOperation(story, 2);
+  endOperation(story, 3);
+  return story;
+}
+
+function endOperation(story: Story, started_sequence: Sequence): void {
+  story.command({ kind: 'end_environment_operation', started_sequence, result: { kind: 'done', receipt: { type: 'accepted' } } });
 }
 
 describe('recover', () => {
   it('S-141: fails a creation that was interrupted, its open setup unknown first', () => {
     const story = new Story();
     story.record('session_created', CREATED);
-    story.record('environment_setup_started', OPERATION);
+    story.record('environment_setup_started', SETUP);
     const records = story.recover();
 
     expect(typesOf(records)).toEqual(['environment_setup_failed', 'session_failed']);
@@ -28,24 +43,25 @@ describe('recover', () => {
     expect(typesOf(story.recover())).toEqual(['session_failed', 'session_ending', 'session_ended']);
   });
 
-  it('S-142: carries an ending through, its open detach unknown first', () => {
-    const story = new Story();
-    story.command({ kind: 'create', created: CREATED, transcript: [] });
-    story.record('session_ending', {});
-    story.record('environment_detach_started', OPERATION);
+  it('S-142, S-143: carries an ending through, its open detach unknown first, and leaves what was closed as it is', () => {
+    const story = withTwoEnvironments();
+    story.command({ kind: 'end', mode: 'wait' });
+    endOperation(story, 9);
+    const records = story.recover();
 
-    expect(typesOf(story.recover())).toEqual(['environment_detach_failed', 'session_ended']);
+    expect(typesOf(records)).toEqual(['environment_detach_failed', 'session_ended']);
+    expect(records[0]?.data).toMatchObject({ started_sequence: 8, outcome: 'unknown' });
   });
 
   it('S-150: closes a teardown that was interrupted as unknown, and begins no other', () => {
-    const story = new Story();
-    story.command({ kind: 'create', created: CREATED, transcript: [] });
+    const story = withTwoEnvironments();
     story.command({ kind: 'end', mode: 'wait' });
+    story.recover();
     story.command({ kind: 'delete' });
-    story.record('environment_teardown_started', OPERATION);
 
-    expect(typesOf(story.recover())).toEqual(['environment_teardown_failed']);
-    expect(story.state.state).toBe('ended');
+    expect(typesOf(story.recover())).toEqual(['environment_teardown_failed', 'environment_teardown_failed']);
+    expect([story.state.state, isRemovalDue(story.state)]).toEqual(['ended', false]);
+    expect(story.recover()).toEqual([]);
   });
 
   it('S-124: ends open effects unknown, oldest first, and tells a model that a tool may have run', () => {

@@ -4,7 +4,7 @@ import { isRemovalDue } from '../../../machines/recover.ts';
 import { gate } from '../../support/gate.ts';
 import { LivingBrain, TENANT, type LivingBrainOptions } from '../../support/living-brain.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
-import { CREATED, Story } from '../../support/session-story.ts';
+import { CREATED, environmentOf, Story } from '../../support/session-story.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
 const REQUEST = { surface: 'v1', agentloop: { name: 'test' } } as const;
@@ -82,18 +82,28 @@ describe('a delete that was killed between its record and the removal', () => {
   });
 
   it('S-150, S-151: waits for another delete where there is an environment to tear down', () => {
-    const stories = [[], ['laptop']].map((environments) => {
+    const stories = [[], [environmentOf('laptop')]].map((environments) => {
       const story = new Story();
       story.command({ kind: 'create', created: { ...CREATED, environments }, transcript: [] });
+      endOperations(story);
       story.command({ kind: 'end', mode: 'wait' });
+      endOperations(story);
       expect(isRemovalDue(story.state)).toBe(false);
       story.command({ kind: 'delete' });
+      story.recover();
       return story;
     });
 
     expect(stories.map(({ state }) => isRemovalDue(state))).toEqual([true, false]);
   });
 });
+
+/** Each environment's operation that is under way is done. */
+function endOperations(story: Story): void {
+  for (const sequence of Object.keys(story.state.context.open).map(Number)) {
+    story.command({ kind: 'end_environment_operation', started_sequence: sequence, result: { kind: 'done', receipt: { type: 'accepted' } } });
+  }
+}
 
 describe('a create that is sent again while its session is being deleted', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainedBy, explanationOf, type Explained } from '../../../../machines/projections/explanation.ts';
-import { folded, Story, storyAtWork, CREATED } from '../../../support/session-story.ts';
+import { CREATED, environmentOf, folded, Story, storyAtWork } from '../../../support/session-story.ts';
 
 /** The sentence, made of nothing but the records that it asks for. */
 function explanation({ records }: Pick<Story, 'records'>): string | null {
@@ -79,17 +79,13 @@ describe('explanationOf', () => {
     expect(explanation(story)).toMatch(/with its turn, cancelled: the turn was cancelled; it takes messages again once it is resumed\.$/);
   });
 
-  it.each(['setup', 'detach'] as const)('says of a session that is being created or ended which environment it waits for: %s', (operation) => {
+  it('says of a session that is being created, ended or deleted which environments it waits for, and for what', () => {
     const story = new Story();
-    story.record('session_created', { ...CREATED, environments: ['laptop'] });
-    if (operation === 'detach') {
-      story.record('session_ready', {});
-      story.record('session_ending', {});
-    }
-    const before = operation === 'setup' ? 'The session is being created' : 'The session is ending';
-    expect(explanation(story)).toBe(`${before}.`);
-    const sequence = story.record(`environment_${operation}_started`, { environment: 'laptop', request: {} });
-    expect(explanation(story)).toBe(`${before}; waits for the ${operation} of the environment laptop since 1970-01-01T00:00:0${sequence}Z.`);
+    const environments = [environmentOf('laptop'), environmentOf('sandbox', 'http')];
+    story.command({ kind: 'create', created: { ...CREATED, environments }, transcript: [] });
+    expect(explanation(story)).toBe(
+      'The session is being created; waits for the setup of the environment laptop since 1970-01-01T00:00:02Z, the setup of the environment sandbox since 1970-01-01T00:00:03Z.',
+    );
   });
 
   it('says of a creation that failed why, and that it cannot be resumed', () => {
