@@ -4,9 +4,10 @@
  *   V1. A value is bound to its place. Sealed for one place it opens at no other, so that a file that was copied, renamed
  *       or swapped gives nothing away and is not taken for another.
  *   V2. A key is only ever made where nothing was sealed before: a new one beside old values would lock them in for good.
- *   V3. No value, and nothing of the key, is in an error.
+ *   V3. What is vouched for in one purpose proves nothing in another: each has a key of its own, made of the server's.
+ *   V4. No value, and nothing of the key, is in an error.
  */
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { VAULT_KEY_BYTES, type VaultKeyFile } from '../storage/vault-key-file.ts';
 import type { Random } from './ports.ts';
 
@@ -14,6 +15,7 @@ const CIPHER = 'aes-256-gcm';
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const MAC_KEY_BYTES = 32;
 const HEADER_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
 /** Where a sealed value belongs. */
@@ -73,6 +75,12 @@ export class Vault {
     } catch {
       throw new VaultError('a sealed value does not open: it was sealed with another key, belongs to another place, or is damaged');
     }
+  }
+
+  /** Vouches for a text in one purpose, the same after every start. A server without a key makes its own first. */
+  async mac(purpose: string, text: string): Promise<Uint8Array> {
+    const key = hkdfSync('sha256', await this.#keyOrNew(), '', `brain mac ${purpose}`, MAC_KEY_BYTES);
+    return createHmac('sha256', Buffer.from(key)).update(text).digest();
   }
 
   async #keyOrNew(): Promise<Uint8Array> {

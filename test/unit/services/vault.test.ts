@@ -43,6 +43,15 @@ describe('a vault', () => {
     );
   });
 
+  it('vouches for a text in one purpose alone, with its own key alone, and the same after another start', async () => {
+    const keyFile = new KeyFile();
+    const vault = await vaultOf({ keyFile });
+    const mac = Buffer.from(await vault.mac('host', 'text')).toString('hex');
+    expect(Buffer.from(await (await vaultOf({ keyFile })).mac('host', 'text')).toString('hex')).toBe(mac);
+    const others = [vault.mac('callback', 'text'), vault.mac('host', 'text2'), (await vaultOf()).mac('host', 'text')];
+    for (const other of await Promise.all(others)) expect(Buffer.from(other).toString('hex')).not.toBe(mac);
+  });
+
   it('shows nothing of what it sealed, but how long it is', async () => {
     const sealed = Buffer.from(await (await vaultOf()).seal(PLACE, SECRET));
 
