@@ -10,6 +10,7 @@
 import { z } from 'zod';
 import type { CredentialFiles } from '../storage/credential-files.ts';
 import { ServiceError } from './errors.ts';
+import { OneAtATime } from './one-at-a-time.ts';
 import type { Clock } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 import { serviceError } from './session-refusals.ts';
@@ -58,7 +59,7 @@ interface Known {
 
 export class Credentials implements CredentialService {
   readonly #parts: CredentialsParts;
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #calls = new OneAtATime();
   readonly #known = new Map<string, Known>();
 
   constructor(parts: CredentialsParts) {
@@ -67,7 +68,7 @@ export class Credentials implements CredentialService {
 
   put(tenant: string, name: string, value: string): Promise<void> {
     return answering(() =>
-      this.#inTurn(tenant, async () => {
+      this.#calls.run(tenant, async () => {
         const { vault, clock } = this.#parts;
         await this.#learn(tenant);
         const sealed = Buffer.from(await vault.seal(placeOf(tenant, name), value)).toString('base64');
@@ -80,7 +81,7 @@ export class Credentials implements CredentialService {
 
   list(tenant: string): Promise<readonly CredentialView[]> {
     return answering(() =>
-      this.#inTurn(tenant, async () => {
+      this.#calls.run(tenant, async () => {
         const stored = await this.#read(tenant);
         return stored.map(({ name, updated_at }) => ({ name, updated_at })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
       }),
@@ -89,7 +90,7 @@ export class Credentials implements CredentialService {
 
   delete(tenant: string, name: string): Promise<void> {
     return answering(() =>
-      this.#inTurn(tenant, async () => {
+      this.#calls.run(tenant, async () => {
         const stored = await this.#read(tenant);
         const others = stored.filter((one) => one.name !== name);
         if (others.length === stored.length) throw new ServiceError('not_found', 'there is no such credential');
@@ -106,13 +107,13 @@ export class Credentials implements CredentialService {
 
   /** The value of a credential; null where the tenant has none of this name. */
   valueOf(tenant: string, name: string): Promise<string | null> {
-    return this.#inTurn(tenant, async () => (await this.#learn(tenant)).get(name)?.value ?? null);
+    return this.#calls.run(tenant, async () => (await this.#learn(tenant)).get(name)?.value ?? null);
   }
 
   /** Makes the values of a tenant secrets in use. */
   async learn(tenant: string): Promise<void> {
     if (this.#known.get(tenant)?.isStale === false) return;
-    await this.#inTurn(tenant, () => this.#learn(tenant));
+    await this.#calls.run(tenant, () => this.#learn(tenant));
   }
 
   async #learn(tenant: string): Promise<ReadonlyMap<string, Opened>> {
@@ -138,17 +139,6 @@ export class Credentials implements CredentialService {
     const known = this.#known.get(tenant);
     if (known !== undefined) known.isStale = true;
     await this.#parts.files.replace(tenant, Buffer.from(JSON.stringify({ version: 1, credentials })));
-  }
-
-  #inTurn<T>(tenant: string, call: () => Promise<T>): Promise<T> {
-    const answer = (this.#last.get(tenant) ?? Promise.resolve()).then(call);
-    const done = answer
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#last.get(tenant) === done) this.#last.delete(tenant);
-      });
-    this.#last.set(tenant, done);
-    return answer;
   }
 }
 

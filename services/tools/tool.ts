@@ -9,6 +9,9 @@
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { SideEffect } from '../../machines/records.ts';
 
+/** The environment of the tools that run in this server's own process. */
+export const OWN_ENVIRONMENT = 'brain';
+
 export interface ToolContext {
   readonly signal: AbortSignal;
   readonly session_id: string;

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import { plainData } from '../../machines/plain-data.ts';
 import type { SideEffect } from '../../machines/records.ts';
+import { schemaProblem } from './tool-inputs.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 /** What is wrong with the file, in one line for the operator. */
@@ -60,6 +61,8 @@ function parseTool(entry: unknown): Tool | string {
   if (typeof description !== 'string') return 'its description must be a text';
   const schema = parseSchema(input_schema);
   if (schema === null) return 'its input_schema must be an object of plain JSON';
+  const problem = schemaProblem(schema);
+  if (problem !== null) return `its input_schema cannot be used: ${problem}`;
   if (!isEffect(effect)) return `its effect must be one of ${EFFECTS.join(', ')}`;
   if (tenants !== undefined && !isListOfTexts(tenants)) return 'its tenants must be a list of names';
   if (typeof run !== 'function') return 'its run must be a function';
