@@ -7,7 +7,7 @@
  *   V3. What is vouched for in one purpose proves nothing in another: each has a key of its own, made of the server's.
  *   V4. No value, and nothing of the key, is in an error.
  */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { VAULT_KEY_BYTES, type VaultKeyFile } from '../storage/vault-key-file.ts';
 import type { Random } from './ports.ts';
 
@@ -79,8 +79,14 @@ export class Vault {
 
   /** Vouches for a text in one purpose, the same after every start. A server without a key makes its own first. */
   async mac(purpose: string, text: string): Promise<Uint8Array> {
-    const key = hkdfSync('sha256', await this.#keyOrNew(), '', `brain mac ${purpose}`, MAC_KEY_BYTES);
-    return createHmac('sha256', Buffer.from(key)).update(text).digest();
+    return macOf(await this.#keyOrNew(), purpose, text);
+  }
+
+  /** Whether that is what it vouches with, compared in constant time. Without a key it vouched for nothing. */
+  isMac(purpose: string, text: string, mac: Uint8Array): boolean {
+    if (this.#key === null) return false;
+    const expected = macOf(this.#key, purpose, text);
+    return mac.length === expected.length && timingSafeEqual(mac, expected);
   }
 
   async #keyOrNew(): Promise<Uint8Array> {
@@ -106,6 +112,11 @@ export class Vault {
     await keyFile.make(key);
     return key;
   }
+}
+
+function macOf(serverKey: Uint8Array, purpose: string, text: string): Uint8Array {
+  const key = hkdfSync('sha256', serverKey, '', `brain mac ${purpose}`, MAC_KEY_BYTES);
+  return createHmac('sha256', Buffer.from(key)).update(text).digest();
 }
 
 function bytesOf(place: VaultPlace): Uint8Array {

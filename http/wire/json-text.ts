@@ -10,6 +10,7 @@
  * Of a key that is given twice the last value counts, as in every JavaScript client.
  */
 import type { JsonValue } from '../../machines/messages.ts';
+import { isDeeperThan } from '../../services/json-depth.ts';
 import { pointerOf } from './pointer.ts';
 
 // Deeper than any honest body, and shallow enough for every recursive reader.
@@ -31,27 +32,6 @@ export function parseJsonText(text: string): ParsedJson {
   }
   const flaw = flawOf(value, []);
   return flaw === null ? { kind: 'value', value } : { kind: 'refused', ...flaw };
-}
-
-/** Counts brackets outside of strings. On text that is no JSON the answer means nothing, and the parse refuses it. */
-function isDeeperThan(text: string, depthMax: number): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (isInString) {
-      if (character === '\\') index += 1;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') {
-      isInString = true;
-    } else if (character === '{' || character === '[') {
-      depth += 1;
-      if (depth > depthMax) return true;
-    } else if (character === '}' || character === ']') {
-      depth -= 1;
-    }
-  }
-  return false;
 }
 
 /** The parser's message quotes the text itself; only the position is taken from it. */

@@ -120,6 +120,22 @@ describe('the key of a vault', () => {
     expect(keyFile.made).toBe(0);
   });
 
+  it('tells what it vouched for, in that purpose and of that text alone, from everything else', async () => {
+    const keyFile = new KeyFile();
+    const vault = await vaultOf({ keyFile });
+    expect(vault.isMac('callback', 'a', new Uint8Array(32))).toBe(false);
+    expect(keyFile.made).toBe(0);
+    const mac = await vault.mac('callback', 'a');
+
+    expect(vault.isMac('callback', 'a', mac)).toBe(true);
+    expect((await vaultOf({ keyFile })).isMac('callback', 'a', mac)).toBe(true);
+
+    expect(vault.isMac('callback', 'b', mac)).toBe(false);
+    expect(vault.isMac('host', 'a', mac)).toBe(false);
+    expect((await vaultOf({ key: new Uint8Array(32) })).isMac('callback', 'a', mac)).toBe(false);
+    for (const part of [new Uint8Array(0), mac.subarray(1), Buffer.concat([mac, mac])]) expect(vault.isMac('callback', 'a', part)).toBe(false);
+  });
+
   it('is not made anew beside what was sealed with one that is gone', async () => {
     const keyFile = new KeyFile();
     const vault = await vaultOf({ keyFile, hasSealed: true });
