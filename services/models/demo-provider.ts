@@ -1,16 +1,18 @@
 /**
  * The built-in model `demo/echo`: no network, and the same answer to the same request every time. It repeats what it was
- * told, word by word, and calls the demo's tools when the message asks for what they do.
+ * told, word by word, calls the tools that a message names or asks for in words, and tells what they answered.
  */
 import {
   textOf,
   toolUsesOf,
   type Block,
+  type JsonValue,
   type Message,
   type ToolResultBlock,
   type ToolUseBlock,
 } from '../../machines/messages.ts';
 import type { Usage } from '../../machines/records.ts';
+import { parseToolArguments } from '../tools/tool-arguments.ts';
 import { demoCallsIn } from './demo-requests.ts';
 import type { ModelDelta, ModelOutcome, ModelProvider, ModelRequest } from './model-provider.ts';
 
@@ -40,18 +42,23 @@ function answerTo({ messages, tools }: ModelRequest): readonly Block[] {
   const text = told === undefined ? '' : textOf(told);
   const results = text === '' ? resultsIn(told) : [];
   if (results.length > 0) return [{ type: 'text', text: reportOf(messages, results) }];
-  const calls = demoCallsIn(text).filter(({ tool }) => tools.some(({ name }) => name === tool));
+  const calls = demoCallsIn(text, tools.map(({ name }) => name));
   if (calls.length === 0) return [{ type: 'text', text: `You said: ${text}` }];
   const asked = messages.flatMap(toolUsesOf).length;
   return calls.map(
-    ({ tool, input }, index): ToolUseBlock => ({
+    ({ tool, input_text }, index): ToolUseBlock => ({
       type: 'tool_use',
       id: `call_${asked + index + 1}`,
       name: tool,
-      input,
-      input_text: JSON.stringify(input),
+      ...inputOf(input_text),
+      input_text,
     }),
   );
+}
+
+function inputOf(text: string): { readonly input?: JsonValue } {
+  const parsed = parseToolArguments(text);
+  return parsed.kind === 'parsed' ? { input: parsed.value } : {};
 }
 
 function resultsIn(message: Message | undefined): readonly ToolResultBlock[] {
@@ -71,7 +78,7 @@ function sentenceOn(tool: string, result: ToolResultBlock): string {
     case 'ok':
       return output === '' ? `The tool ${tool} is done.` : successOf(tool, output);
     case 'error':
-      return `The tool ${tool} failed: ${output === '' ? 'it said nothing more' : output}.`;
+      return `The tool ${tool} failed: ${sentence(output === '' ? 'it said nothing more' : output)}`;
     case 'timeout':
       return `The tool ${tool} timed out.`;
     case 'cancelled':
@@ -90,8 +97,12 @@ function successOf(tool: string, output: string): string {
     case 'wait':
       return `I ${output}.`;
     default:
-      return `The tool ${tool} answered: ${output}.`;
+      return `The tool ${tool} answered: ${sentence(output)}`;
   }
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function deltasOf(block: Block): readonly ModelDelta[] {

@@ -1,9 +1,13 @@
-/** What a message asks the demo for: the time, a sum, to wait. English, a few ways of each, and no more. */
+/**
+ * What a message asks the demo for: a tool by its name (`call NAME {json}`, `use NAME with {json}`), or in words the time, a
+ * sum, to wait. English, a few ways of each, and no more.
+ */
 import type { JsonObject } from '../../machines/messages.ts';
 
 export interface DemoCall {
-  readonly tool: 'current_time' | 'add' | 'wait';
-  readonly input: JsonObject;
+  readonly tool: string;
+  /** As the message has it, so that what is no JSON is told to be none. */
+  readonly input_text: string;
 }
 
 const NUMBER = String.raw`-?\d+(?:\.\d+)?`;
@@ -18,26 +22,89 @@ const WAIT_ASKED = new RegExp(
   'gi',
 );
 
-/** The calls that a text asks for, in the order in which it asks for them. The time is told once. */
-export function demoCallsIn(text: string): readonly DemoCall[] {
-  const asked = [
-    ...matches(text, TIME_ASKED)
-      .slice(0, 1)
-      .map(({ index }) => ({ index, call: { tool: 'current_time', input: {} } satisfies DemoCall })),
-    ...matches(text, SUM_ASKED).flatMap(({ index, match }) => {
-      const numbers = numbersIn(match[0]);
-      return numbers.every(Number.isFinite) ? [{ index, call: { tool: 'add', input: { numbers } } satisfies DemoCall }] : [];
-    }),
-    ...matches(text, WAIT_ASKED).flatMap(({ index, match }) => {
-      const seconds = secondsOf(match[1] ?? '', match[2] ?? 's');
-      return seconds < 0 || !Number.isFinite(seconds) ? [] : [{ index, call: { tool: 'wait', input: { seconds } } satisfies DemoCall }];
-    }),
-  ];
-  return asked.toSorted((left, right) => left.index - right.index).map(({ call }) => call);
+const TOOL_NAMED = /\b(?:call|use)\s+(?:the\s+)?(?:tool\s+)?[`"']?([\w-]{1,64})[`"']?(?:\s+tool)?(?:\s+with)?\s*/gi;
+
+/** A call, and where the text asks for it. */
+interface Asked {
+  readonly start: number;
+  readonly end: number;
+  readonly call: DemoCall;
+  /** The tool is named, and given nothing. */
+  readonly isBare: boolean;
 }
 
-function matches(text: string, pattern: RegExp): readonly { readonly index: number; readonly match: RegExpMatchArray }[] {
-  return [...text.matchAll(pattern)].map((match) => ({ index: match.index, match }));
+/** The calls of offered tools that a text asks for, in the order in which it asks for them. The time is told once. */
+export function demoCallsIn(text: string, offered: readonly string[]): readonly DemoCall[] {
+  const named = namedIn(text, offered);
+  const given = named.filter(({ isBare }) => !isBare);
+  const inWords = spokenIn(without(text, given)).filter(({ call }) => offered.includes(call.tool));
+  // "call add 2 and 3" names the tool and gives it numbers in words: that is one call.
+  const bare = named.filter((one) => one.isBare && !inWords.some((other) => overlap(one, other)));
+  return [...given, ...inWords, ...bare].toSorted((left, right) => left.start - right.start).map(({ call }) => call);
+}
+
+function namedIn(text: string, offered: readonly string[]): readonly Asked[] {
+  const asked: Asked[] = [];
+  for (const match of text.matchAll(TOOL_NAMED)) {
+    const [said, tool = ''] = match;
+    const start = match.index;
+    if (start < (asked.at(-1)?.end ?? 0) || !offered.includes(tool)) continue;
+    const inputStart = start + said.length;
+    const isBare = text[inputStart] !== '{';
+    const end = isBare ? inputStart : endOfObject(text, inputStart);
+    asked.push({ start, end, call: { tool, input_text: isBare ? '{}' : text.slice(inputStart, end) }, isBare });
+  }
+  return asked;
+}
+
+/** Where the JSON object that begins here ends; the end of the text where it does not. */
+function endOfObject(text: string, start: number): number {
+  let depth = 0;
+  let isInText = false;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') isInText = !isInText;
+    else if (isInText && character === '\\') at += 1;
+    else if (!isInText && character === '{') depth += 1;
+    else if (!isInText && character === '}') depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function spokenIn(text: string): readonly Asked[] {
+  const found = (match: RegExpExecArray, tool: string, input: JsonObject): Asked => ({
+    start: match.index,
+    end: match.index + match[0].length,
+    call: { tool, input_text: JSON.stringify(input) },
+    isBare: false,
+  });
+  return [
+    ...matches(text, TIME_ASKED).slice(0, 1).map((match) => found(match, 'current_time', {})),
+    ...matches(text, SUM_ASKED).flatMap((match) => {
+      const numbers = numbersIn(match[0]);
+      return numbers.every(Number.isFinite) ? [found(match, 'add', { numbers })] : [];
+    }),
+    ...matches(text, WAIT_ASKED).flatMap((match) => {
+      const seconds = secondsOf(match[1] ?? '', match[2] ?? 's');
+      return seconds < 0 || !Number.isFinite(seconds) ? [] : [found(match, 'wait', { seconds })];
+    }),
+  ];
+}
+
+function overlap(left: Asked, right: Asked): boolean {
+  return left.start < right.end && right.start < left.end;
+}
+
+/** The text with these blanked out: what a tool is given asks for nothing by itself. */
+function without(text: string, asked: readonly Asked[]): string {
+  let rest = '';
+  for (const { start, end } of asked) rest += text.slice(rest.length, start) + ' '.repeat(end - start);
+  return rest + text.slice(rest.length);
+}
+
+function matches(text: string, pattern: RegExp): readonly RegExpExecArray[] {
+  return [...text.matchAll(pattern)];
 }
 
 function numbersIn(text: string): readonly number[] {

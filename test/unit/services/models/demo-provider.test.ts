@@ -45,7 +45,40 @@ describe('demo/echo', () => {
     ['I had no time to add anything, so please wait.', []],
     [`add ${'9'.repeat(400)} and 1`, []],
   ])('hears in %j what it is asked for', (text, calls) => {
-    expect(demoCallsIn(text).map(({ tool, input }) => [tool, input])).toEqual(calls);
+    expect(demoCallsIn(text, ALL).map(({ tool, input_text }) => [tool, JSON.parse(input_text) as object])).toEqual(calls);
+  });
+
+  it.each<[string, readonly [string, string][]]>([
+    ['call look', [['look', '{}']]],
+    ['Please use the tool `look`.', [['look', '{}']]],
+    ['call look {"at": "2 + 3, and what time is it"}', [['look', '{"at": "2 + 3, and what time is it"}']]],
+    ['use act with {"a": {"b": "}"}} and call look {"c": "\\"}"}', [['act', '{"a": {"b": "}"}}'], ['look', '{"c": "\\"}"}']]],
+    ['What time is it? Call act {}, then use look, then wait 2 s.', [['current_time', '{}'], ['act', '{}'], ['look', '{}'], ['wait', '{"seconds":2}']]],
+    ['call add 2 and 3', [['add', '{"numbers":[2,3]}']]],
+    ['call add {"numbers": [2, 3]}', [['add', '{"numbers": [2, 3]}']]],
+    ['call act {a: 1}', [['act', '{a: 1}']]],
+    ['call act {"a": [1, and call look', [['act', '{"a": [1, and call look']]],
+    ['call me, use other {"a": 1}, recall act', []],
+  ])('hears in %j the tools that it names', (text, calls) => {
+    expect(demoCallsIn(text, [...ALL, 'look', 'act']).map(({ tool, input_text }) => [tool, input_text])).toEqual(calls);
+  });
+
+  it('calls any tool that it is offered, as it is told to, and leaves what is no JSON as it is', async () => {
+    const { outcome } = await ask([userMessage('call look, use act with {"a": 1} and call act {a: 1}')], ['look', 'act']);
+
+    expect(messageOf(outcome).content).toEqual([
+      { type: 'tool_use', id: 'call_1', name: 'look', input: {}, input_text: '{}' },
+      { type: 'tool_use', id: 'call_2', name: 'act', input: { a: 1 }, input_text: '{"a": 1}' },
+      { type: 'tool_use', id: 'call_3', name: 'act', input_text: '{a: 1}' },
+    ]);
+  });
+
+  it('tells what a tool that it does not know answered', async () => {
+    const asked = messageOf((await ask([userMessage('call look, call look, call act')], ['look', 'act'])).outcome);
+
+    expect(textIn((await ask([asked, results(['{"sky":"blue"}', 'ok'], ['no light.', 'error'], ['who knows', 'unknown'])], ALL)).outcome)).toBe(
+      'The tool look answered: {"sky":"blue"}. The tool look failed: no light. The outcome of the tool act is unknown: it may have run.',
+    );
   });
 
   it('asks for all tools of a message in one answer, with ids that are the same every time and new in the conversation', async () => {
