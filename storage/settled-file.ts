@@ -37,6 +37,9 @@ export async function cutFileBack(file: DiskFile, validBytes: number): Promise<v
 }
 
 async function cutTo(file: DiskFile, length: number): Promise<void> {
+  // First of all what is behind the end becomes zero as a whole: were one byte of it kept for a moment, a power cut could
+  // leave that byte in a file of the length that it had, which is no incomplete write any more.
+  await file.truncate(length);
   await file.truncate(length + 1);
   await file.truncate(length);
 }

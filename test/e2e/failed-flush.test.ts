@@ -235,9 +235,10 @@ describe.skipIf(!mayMakeLoopDisks)('a disk whose flushes fail', () => {
     await stage.server.start();
 
     // The kernel has the whole commit in its cache, and shows it as if it had been flushed.
-    for (let time = 0; time < 3; time += 1) {
-      expect(FAILED).toContain((await stage.api.request('GET', `/v1/sessions/${id}/journal`)).status);
-    }
+    const look = async (): Promise<number> => (await stage.api.request('GET', `/v1/sessions/${id}/journal`)).status;
+    expect(FAILED).toContain(await look());
+    // Each look writes a new file, which may get blocks that have room since another file had them: then it is on the disk.
+    for (let time = 0; time < 2; time += 1) expect([...FAILED, 200]).toContain(await look());
     await stage.disk.giveRoom();
     const shown = await stage.api.journal(id);
     expect(shown.slice(0, known.length)).toEqual(known);

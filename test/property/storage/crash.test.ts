@@ -71,6 +71,22 @@ describe('a session on a disk that fails', () => {
     await atEveryCall('fails');
   });
 
+  it('S-169: takes an end that is cut off for incomplete, wherever the process dies while it cuts, whatever the device had', async () => {
+    for (const takes of [1, 27, 28, 29]) {
+      for (let settledAt = 1, hasDied = true; hasDied; settledAt += 1) {
+        for (let device = 0; device < 4 ** 3; device += 1) {
+          const disk = new SimulatedDisk();
+          const model = new CrashModel(disk, choosingFrom([device % 4, Math.floor(device / 4) % 4, Math.floor(device / 16)]));
+          await model.take({ kind: 'append', text: 'whole' }, null, { power: 'stays', look: 'now' });
+          await model.take({ kind: 'append', text: 'torn' }, { atCall: 1, plan: { takes, dies: 'after' } }, { power: 'stays', look: 'later' });
+          const deaths = disk.deathCount;
+          await model.take({ kind: 'reopen' }, { atCall: settledAt, plan: { dies: 'after' } }, { power: 'fails', look: 'now' });
+          hasDied = disk.deathCount > deaths;
+        }
+      }
+    }
+  });
+
   it('keeps what was acknowledged or shown through any failures, deaths and power cuts, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(
