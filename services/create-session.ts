@@ -4,17 +4,17 @@
  */
 import type { Message } from '../machines/messages.ts';
 import type { ResolvedModel, ResolvedTool, Retain, SessionCreated } from '../machines/records.ts';
+import type { ResolvedDeclaration } from './environments/declarations.ts';
 import { ServiceError } from './errors.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import { plainMessages } from './plain-messages.ts';
 import type { CreateSession } from './session-service.ts';
-import type { Tool, ToolRegistry } from './tools/tool.ts';
+import { ownTool, toolsNamed, toolsOf } from './session-tools.ts';
+import type { ToolRegistry } from './tools/tool.ts';
 
 const AGENTLOOP_DEFAULT = { name: 'chat' } as const;
 const MODEL_DEFAULT = { provider: 'demo', name: 'echo' } as const;
-/** The environment of the tools that run in this server's own process. */
-const OWN_ENVIRONMENT = 'brain';
 
 export interface CreateServices {
   readonly loops: LoopRegistry;
@@ -24,8 +24,15 @@ export interface CreateServices {
   readonly retain: Retain;
 }
 
-/** The creation record of a request. Throws a `ServiceError` that names what could not be resolved. */
-export function resolveCreation(tenant: string, request: CreateSession, services: CreateServices): SessionCreated {
+/**
+ * The creation record of a request, whose environments are `declared`, in its order. Throws a `ServiceError` that names what
+ * could not be resolved.
+ */
+export function resolveCreation(
+  tenant: string,
+  request: CreateSession,
+  { declared, ...services }: CreateServices & { readonly declared: readonly ResolvedDeclaration[] },
+): SessionCreated {
   const model = resolveModel(request, services.models);
   const agentloop = request.agentloop ?? AGENTLOOP_DEFAULT;
   const configuration = ('configuration' in agentloop ? agentloop.configuration : undefined) ?? {};
@@ -40,8 +47,8 @@ export function resolveCreation(tenant: string, request: CreateSession, services
     configuration,
     model,
     ...(request.system === undefined ? {} : { system: request.system }),
-    tools: resolveTools(tenant, request, model, services.tools),
-    environments: [],
+    tools: resolveTools(request, model, { tenant, declared, registry: services.tools }),
+    environments: declared.map(({ environment }) => environment),
     retain: request.idle_ttl_ms === undefined ? services.retain : request.idle_ttl_ms,
     after_stop: request.after_stop ?? (request.surface === 'v1' ? 'idle' : 'hold'),
     metadata: request.metadata ?? {},
@@ -64,25 +71,14 @@ function resolveModel(request: CreateSession, models: ModelRegistry): ResolvedMo
 }
 
 function resolveTools(
-  tenant: string,
   request: CreateSession,
   model: ResolvedModel,
-  tools: ToolRegistry,
+  given: { readonly tenant: string; readonly declared: readonly ResolvedDeclaration[]; readonly registry: ToolRegistry },
 ): readonly ResolvedTool[] {
-  if (request.tools === undefined) return model.provider === MODEL_DEFAULT.provider ? tools.demoTools.map(resolved) : [];
-  const names = new Set<string>();
-  return request.tools.map((name, index) => {
-    const field = `/tools/${index}`;
-    if (names.has(name)) throw invalid(`the tool ${name} is named twice`, field);
-    names.add(name);
-    const tool = tools.find(tenant, name);
-    if (tool === null) throw unknown('unknown_tool', `there is no tool ${name}`, field);
-    return resolved(tool);
-  });
-}
-
-function resolved({ name, description, input_schema, effect }: Tool): ResolvedTool {
-  return { name, description, input_schema, effect, environment: OWN_ENVIRONMENT };
+  if (request.tools !== undefined) return toolsNamed(request.tools, given);
+  const { declared, registry } = given;
+  if (declared.length > 0 || model.provider !== MODEL_DEFAULT.provider) return toolsOf(declared);
+  return registry.demoTools.map(ownTool);
 }
 
 function invalid(message: string, field: string): ServiceError {

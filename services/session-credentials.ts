@@ -4,8 +4,8 @@
  *
  *   O1. The copy is sealed for its session. It is written and flushed before the session's first record is, so that there
  *       is no session whose creation names a credential that it never had.
- *   O2. A session that names a credential never falls back on a key of the server.
- *   O3. Whatever a turn may hear of is a secret in use before anything of that turn is recorded.
+ *   O2. A session that names a credential never falls back on a key of the server, and its environments get no other's.
+ *   O3. Whatever a turn or an environment may hear of is a secret in use before anything of what it says is recorded.
  */
 import { z } from 'zod';
 import type { SessionCreated } from '../machines/records.ts';
@@ -22,6 +22,14 @@ export type ModelKey =
   | { readonly kind: 'own'; readonly value: string }
   /** `reason` is for whoever reads the session. */
   | { readonly kind: 'unavailable'; readonly reason: string };
+
+/** What an environment's operations are sent with; `release` ends the use of it. */
+export type EnvironmentKey = (
+  | { readonly kind: 'none' }
+  | { readonly kind: 'own'; readonly value: string }
+  /** `reason` is for whoever reads the session. */
+  | { readonly kind: 'unavailable'; readonly reason: string }
+) & { readonly release: () => void };
 
 /** What a turn has learned; `release` ends it. */
 export interface TurnCredential {
@@ -50,37 +58,46 @@ export class SessionCredentials {
   }
 
   /** The sealed copy for a session to be; null where its creation names no credential. */
-  async sealedFor(sessionId: string, { tenant, model }: SessionCreated): Promise<Uint8Array | null> {
-    const name = model.credential;
-    if (name === undefined) return null;
-    const value = await this.#parts.credentials.valueOf(tenant, name);
-    if (value === null) {
-      throw new ServiceError('unknown_credential', `there is no credential named ${name}`, { details: { field: '/model/credential' } });
+  async sealedFor(sessionId: string, created: SessionCreated): Promise<Uint8Array | null> {
+    const named = credentialsIn(created);
+    if (named.length === 0) return null;
+    const values = new Map<string, string>();
+    for (const { name, field } of named) {
+      const value = values.get(name) ?? (await this.#parts.credentials.valueOf(created.tenant, name));
+      if (value === null) throw new ServiceError('unknown_credential', `there is no credential named ${name}`, { details: { field } });
+      values.set(name, value);
     }
-    return this.#parts.vault.seal(placeOf(sessionId), JSON.stringify({ version: 1, credentials: { [name]: value } }));
+    return this.#parts.vault.seal(placeOf(sessionId), JSON.stringify({ version: 1, credentials: Object.fromEntries(values) }));
   }
 
   /** Opens what a turn needs, and learns what it must not record. Never rejects. */
   async openForTurn(sessionId: string, { tenant, model }: SessionCreated): Promise<TurnCredential> {
-    const { credentials, secrets, log } = this.#parts;
-    await credentials.learn(tenant).catch((error: unknown) => {
-      // Values that do not open are used by nobody here: the turn goes on.
-      log.warn('credentials_not_known', { session_id: sessionId, error: String(error) });
-    });
-    const key = await this.#keyOf(sessionId, model.credential);
-    return { key, release: key.kind === 'own' ? secrets.hold(tenant, key.value) : () => undefined };
+    const key = await this.#keyOf(sessionId, { tenant, name: model.credential });
+    return key.kind === 'none' ? { key: { kind: 'server' }, release: key.release } : { key, release: key.release };
   }
 
-  async #keyOf(sessionId: string, name: string | undefined): Promise<ModelKey> {
-    if (name === undefined) return { kind: 'server' };
+  /** Opens what an operation of an environment needs, and learns what must not be recorded of its answer. Never rejects. */
+  async openForEnvironment(sessionId: string, { tenant, environments }: SessionCreated, environment: string): Promise<EnvironmentKey> {
+    const found = environments.find(({ name }) => name === environment);
+    return this.#keyOf(sessionId, { tenant, name: found?.driver === 'http' ? found.credential : undefined });
+  }
+
+  async #keyOf(sessionId: string, { tenant, name }: { readonly tenant: string; readonly name: string | undefined }): Promise<EnvironmentKey> {
+    const { credentials, secrets, log } = this.#parts;
+    await credentials.learn(tenant).catch((error: unknown) => {
+      // Values that do not open are used by nobody here: what is asked for goes on.
+      log.warn('credentials_not_known', { session_id: sessionId, error: String(error) });
+    });
+    if (name === undefined) return { kind: 'none', release: () => undefined };
+    const unavailable = (reason: string): EnvironmentKey => ({ kind: 'unavailable', reason, release: () => undefined });
     try {
       const value = await this.#read(sessionId, name);
-      if (value === null) return { kind: 'unavailable', reason: `the session's copy of the credential ${name} is missing` };
-      if (!SENDABLE.test(value)) return { kind: 'unavailable', reason: `the credential ${name} cannot be sent as a key: it must be printable ASCII` };
-      return { kind: 'own', value };
+      if (value === null) return unavailable(`the session's copy of the credential ${name} is missing`);
+      if (!SENDABLE.test(value)) return unavailable(`the credential ${name} cannot be sent as a key: it must be printable ASCII`);
+      return { kind: 'own', value, release: secrets.hold(tenant, value) };
     } catch (error) {
-      this.#parts.log.error('session_credential_unreadable', { session_id: sessionId, error: String(error) });
-      return { kind: 'unavailable', reason: `the session's copy of the credential ${name} cannot be read` };
+      log.error('session_credential_unreadable', { session_id: sessionId, error: String(error) });
+      return unavailable(`the session's copy of the credential ${name} cannot be read`);
     }
   }
 
@@ -90,6 +107,16 @@ export class SessionCredentials {
     const { credentials } = parseCopy(this.#parts.vault.open(placeOf(sessionId), sealed));
     return Object.hasOwn(credentials, name) ? (credentials[name] ?? null) : null;
   }
+}
+
+/** Each credential that a creation names, and where in its request. */
+function credentialsIn({ model, environments }: SessionCreated): readonly { readonly name: string; readonly field: string }[] {
+  return [
+    ...(model.credential === undefined ? [] : [{ name: model.credential, field: '/model/credential' }]),
+    ...environments.flatMap((environment, index) =>
+      environment.driver === 'http' && environment.credential !== undefined ? [{ name: environment.credential, field: `/environments/${index}` }] : [],
+    ),
+  ];
 }
 
 /** Whatever is wrong with it is not told by the parser's own error, which shows what it stumbled over. */

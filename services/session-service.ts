@@ -33,7 +33,9 @@ export interface CreateSession {
   /** Default: `demo/echo`. */
   readonly model?: { readonly provider: string; readonly name: string; readonly credential?: string };
   readonly system?: string;
-  /** Omitted: the model's own, which only the demo's have. */
+  /** Of the tenant's own. Omitted: none. */
+  readonly environments?: readonly string[];
+  /** Omitted: all of the environments named; without any the model's own, which only the demo's have. */
   readonly tools?: readonly string[];
   /** Omitted: as the server says. Null: released at once. 0: never. */
   readonly idle_ttl_ms?: Retain;

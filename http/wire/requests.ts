@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { METADATA_PAIRS_MAX } from '../../machines/decide.ts';
 import type { AfterStop, Metadata } from '../../machines/records.ts';
+import { TOOLS_MAX } from '../../services/tools/tool.ts';
 import { inputSchema, jsonObjectSchema, transcriptSchema } from './messages.ts';
 import { charactersSchema, modelNameSchema, nameSchema, toolNameSchema } from './names.ts';
 
-// Providers take no more tools than this in one request.
-const TOOLS_MAX = 128;
 // Metadata is for finding a session again; whatever is larger has its place elsewhere.
 const METADATA_KEY_CHARACTERS_MAX = 64;
 const METADATA_VALUE_CHARACTERS_MAX = 512;

@@ -4,10 +4,8 @@ import type { SideEffect } from '../../machines/records.ts';
 import { ServiceError } from '../errors.ts';
 import { BASE_URL, parseBaseUrl } from '../models/base-url.ts';
 import { schemaProblem } from '../tools/tool-inputs.ts';
-import { OWN_ENVIRONMENT } from '../tools/tool.ts';
+import { OWN_ENVIRONMENT, TOOLS_MAX } from '../tools/tool.ts';
 
-/** How many tools one declaration, or one session, has: providers take no more in one request. */
-export const TOOLS_MAX = 128;
 // Schemas are compiled to see whether they can be used, and everybody else waits for that.
 export const DECLARATION_BYTES_MAX = 512 * 1024;
 

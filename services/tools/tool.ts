@@ -12,6 +12,9 @@ import type { SideEffect } from '../../machines/records.ts';
 /** The environment of the tools that run in this server's own process. */
 export const OWN_ENVIRONMENT = 'brain';
 
+/** How many tools one declaration, or one session, has: providers take no more in one request. */
+export const TOOLS_MAX = 128;
+
 export interface ToolContext {
   readonly signal: AbortSignal;
   readonly session_id: string;
