@@ -8,17 +8,19 @@
  *   U2. Tokens are compared in constant time, and no token is in a message, a log line or an answer.
  *   U3. The check comes before anything else of a request is looked at.
  *   U4. What is written like one of the other tokens and counts no more is refused, with a key or without: whoever had
- *       little would otherwise have everything once it is revoked.
+ *       little would otherwise have everything once it is revoked. So is a host's token, which is for the host's own routes.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
+import { isHostToken } from '../services/environments/host-tokens.ts';
+import { KEY_ID, NOBODY_ID } from '../services/issuers.ts';
 import type { TokenService } from '../services/tokens.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
 import { isLoopbackAuthority } from './loopback.ts';
 import { wantsEventStream } from './negotiation.ts';
 
-const LOCAL: Caller = { tenant: 'local', scope: 'manage', sessionId: null, ended: null };
+const LOCAL = { tenant: 'local', scope: 'manage', sessionId: null, ended: null } as const satisfies Omit<Caller, 'tokenId'>;
 
 export interface KnownTokens {
   /** That of the tenant `local`. Undefined: whoever reaches the server is its user. */
@@ -43,9 +45,9 @@ function createAuthentication({ apiKey, tokens, corsOrigins }: KnownTokens): (co
   return async (context) => {
     if (expected === null) refuseOtherSites(context, corsOrigins);
     const token = tokenOf(context);
-    if (expected === null && (token === null || !tokens.isToken(token))) return LOCAL;
+    if (expected === null && (token === null || !(tokens.isToken(token) || isHostToken(token)))) return { ...LOCAL, tokenId: NOBODY_ID };
     if (token === null) throw unauthorized('this server needs a token: send Authorization: Bearer TOKEN', 'Bearer realm="brain"');
-    if (expected !== null && timingSafeEqual(digest(token), expected)) return LOCAL;
+    if (expected !== null && timingSafeEqual(digest(token), expected)) return { ...LOCAL, tokenId: KEY_ID };
     const holder = await tokens.holderOf(token);
     if (holder === null) throw invalidToken();
     return holder;

@@ -3,6 +3,8 @@ import { SCOPES, type Scope } from '../services/scopes.ts';
 import { HttpError } from './errors.ts';
 
 export interface Caller {
+  /** Names the token that was shown, and is no secret. */
+  readonly tokenId: string;
   readonly tenant: string;
   readonly scope: Scope;
   /** The only session that the caller sees; null: every one of its tenant. */

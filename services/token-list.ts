@@ -19,7 +19,8 @@ const SECRET_BYTES = 32;
 /** How a token is written; the first group is its id. */
 const TOKEN = `${PREFIX}([0-9a-f]{12})_[A-Za-z0-9_-]{43}`;
 const WHOLE_TOKEN = new RegExp(`^${TOKEN}$`);
-const EVERY_TOKEN = new RegExp(TOKEN, 'g');
+/** A host's token too: it is in no file, and has a part that is chosen by its host. */
+const EVERY_TOKEN = new RegExp(`${TOKEN}|${PREFIX}host_[A-Za-z0-9_.-]+`, 'g');
 
 const tokenSchema = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{12}$/, { error: 'must be 12 lower-case hex digits' }),

@@ -23,6 +23,8 @@ const NOBODYS_SHA256 = '0'.repeat(64);
 
 /** What a token stands for. */
 export interface TokenHolder {
+  /** Names the token, and is no secret. */
+  readonly tokenId: string;
   readonly tenant: string;
   readonly scope: Scope;
   /** The only session that it sees; null: every session of its tenant. */
@@ -39,6 +41,12 @@ export interface TokenService {
   holderOf(text: string): Promise<TokenHolder | null>;
 }
 
+/** What those ask who were told a token's name, and never saw the token. */
+export interface TokensByName {
+  /** Null where there is none such that counts. `fingerprint`: another one for another token. Never rejects. */
+  holderWithId(tokenId: string): Promise<(TokenHolder & { readonly fingerprint: string }) | null>;
+}
+
 export interface TokensParts {
   readonly file: TokensFile;
   readonly clock: Clock;
@@ -51,7 +59,7 @@ interface Held {
   end(): void;
 }
 
-export class Tokens implements TokenService {
+export class Tokens implements TokenService, TokensByName {
   readonly #parts: TokensParts;
   #held: ReadonlyMap<string, Held> = new Map();
   #stamp: string | null = null;
@@ -85,9 +93,13 @@ export class Tokens implements TokenService {
     await this.#lookFromNow();
     const held = this.#held.get(id);
     const isTheSame = timingSafeEqual(sha256Of(text), Buffer.from(held?.token.sha256 ?? NOBODYS_SHA256, 'hex'));
-    if (held === undefined || !isTheSame || this.#hasExpired(held.token)) return null;
-    // Whatever the wall clock does, what was ended stays so.
-    return held.holder.ended.aborted ? null : held.holder;
+    return held !== undefined && isTheSame && this.#counts(held) ? held.holder : null;
+  }
+
+  async holderWithId(tokenId: string): Promise<(TokenHolder & { readonly fingerprint: string }) | null> {
+    await this.#lookFromNow();
+    const held = this.#held.get(tokenId);
+    return held !== undefined && this.#counts(held) ? { ...held.holder, fingerprint: held.token.sha256 } : null;
   }
 
   /** Watches no more. What tokens were given goes on. */
@@ -153,6 +165,11 @@ export class Tokens implements TokenService {
     for (const [id, one] of before) if (held.get(id) !== one) one.end();
   }
 
+  /** Whatever the wall clock does, what was ended stays so. */
+  #counts({ token, holder }: Held): boolean {
+    return !this.#hasExpired(token) && !holder.ended.aborted;
+  }
+
   #hasExpired({ expires_at }: Token): boolean {
     return expires_at !== null && this.#parts.clock.now() >= expires_at;
   }
@@ -163,7 +180,7 @@ function holding(token: Token): Held {
   // Each stream that is open with the token listens, and there may be any number.
   setMaxListeners(0, ending.signal);
   const { tenant, scope, session_id } = token;
-  return { token, holder: { tenant, scope, sessionId: session_id, ended: ending.signal }, end: () => ending.abort() };
+  return { token, holder: { tokenId: token.id, tenant, scope, sessionId: session_id, ended: ending.signal }, end: () => ending.abort() };
 }
 
 function isSame(one: Token, other: Token): boolean {

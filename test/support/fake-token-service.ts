@@ -1,8 +1,8 @@
 /** A `TokenService` whose tokens a test hands out and takes back. */
 import { setMaxListeners } from 'node:events';
-import type { TokenHolder, TokenService } from '../../services/tokens.ts';
+import type { TokenHolder, TokensByName, TokenService } from '../../services/tokens.ts';
 
-export class FakeTokenService implements TokenService {
+export class FakeTokenService implements TokenService, TokensByName {
   readonly #holders = new Map<string, { readonly holder: TokenHolder; end(): void }>();
 
   isToken(text: string): boolean {
@@ -13,13 +13,18 @@ export class FakeTokenService implements TokenService {
     return this.#holders.get(text)?.holder ?? null;
   }
 
+  async holderWithId(tokenId: string): Promise<(TokenHolder & { readonly fingerprint: string }) | null> {
+    const holder = await this.holderOf(`token-${tokenId}`);
+    return holder === null ? null : { ...holder, fingerprint: tokenId };
+  }
+
   /** A token with this name that counts from now on. */
   give(name: string, holder: Partial<Omit<TokenHolder, 'ended'>> = {}): string {
     const text = `token-${name}`;
     const ending = new AbortController();
     setMaxListeners(0, ending.signal);
     this.#holders.set(text, {
-      holder: { tenant: 'acme', scope: 'manage', sessionId: null, ...holder, ended: ending.signal },
+      holder: { tokenId: name, tenant: 'acme', scope: 'manage', sessionId: null, ...holder, ended: ending.signal },
       end: () => ending.abort(),
     });
     return text;

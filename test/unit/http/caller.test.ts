@@ -11,7 +11,7 @@ describe('a scope', () => {
 
 function isAllowed(scope: (typeof SCOPES)[number], needed: (typeof SCOPES)[number]): boolean {
   try {
-    return tenantWith({ tenant: 'local', scope, sessionId: null, ended: null }, needed) === 'local';
+    return tenantWith({ tokenId: 'key', tenant: 'local', scope, sessionId: null, ended: null }, needed) === 'local';
   } catch (error) {
     expect(error).toMatchObject({ code: 'forbidden' });
     return false;

@@ -17,7 +17,7 @@ async function streamOnce(hangUp: (context: Context) => void, before?: (context:
   const app = new Koa();
   app.on('error', () => undefined);
   app.use(async (context) => {
-    context.state['caller'] = { tenant: 'local', scope: 'manage', sessionId: null, ended: null };
+    context.state['caller'] = { tokenId: 'key', tenant: 'local', scope: 'manage', sessionId: null, ended: null };
     let following: ScriptedFollowing<never> | undefined;
     try {
       await before?.(context);

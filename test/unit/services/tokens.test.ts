@@ -29,6 +29,17 @@ describe('a token', () => {
     expect(await tokens.holderOf(limited.text)).toMatchObject({ tenant: 'beta', scope: 'read', sessionId: session });
   });
 
+  it('is found by its name as long as it counts, and tells by that when it became another', async () => {
+    const { id, text } = file.add();
+    const tokens = await open();
+    const named = await tokens.holderWithId(id);
+    expect(named).toMatchObject({ tokenId: id, tenant: 'acme', scope: 'send', sessionId: null });
+    file.put((file.text ?? '').replace(named?.fingerprint ?? '', '0'.repeat(64)));
+    expect([(await tokens.holderWithId(id))?.fingerprint, await tokens.holderOf(text), named?.ended.aborted]).toEqual(['0'.repeat(64), null, true]);
+    file.revoke(id);
+    expect([await tokens.holderWithId(id), await tokens.holderWithId('nobody')]).toEqual([null, null]);
+  });
+
   it('is refused where any character of it differs, though its id is known', async () => {
     const { text } = file.add();
     const tokens = await open();

@@ -1,0 +1,158 @@
+/**
+ * Hosts: processes of the user's own that carry out the operations of their environments. They call this server, and this
+ * server calls none: each takes its commands from a stream, and posts what came of them. What a process may see and
+ * answer is what was written to it; `host.ts` has the rules.
+ */
+import type { JsonValue } from '../../machines/messages.ts';
+import type { Sequence } from '../../machines/records.ts';
+import { ServiceError } from '../errors.ts';
+import type { Clock, Log } from '../ports.ts';
+import { commandKey, type HostCommand } from './host-command.ts';
+import type { HostStream } from './host-stream.ts';
+import { HostTokens, type HostHolder, type HostTokensParts } from './host-tokens.ts';
+import { Host } from './host.ts';
+import type { EnvironmentDriver, OperationCall, Receipt, SentOperation } from './operation.ts';
+
+/** Names a command. */
+export interface CommandName {
+  readonly session_id: string;
+  readonly sequence: Sequence;
+}
+
+export interface RegisteredHost {
+  readonly host: string;
+  readonly token: string;
+  /** Whether the process took the name, or had it already. */
+  readonly isNew: boolean;
+}
+
+/** What `http/` calls. Everything rejects with a `ServiceError` and nothing else. */
+export interface HostService {
+  /** `caller`: by the name of its token. Null where that counts no more. */
+  register(
+    caller: { readonly tenant: string; readonly tokenId: string },
+    process: { readonly name: string; readonly incarnation: string },
+  ): Promise<RegisteredHost | null>;
+  /** Null for what is no token of a host, or one that counts no more. */
+  holderOf(token: string): Promise<HostHolder | null>;
+  /** What the process is told until the signal aborts. It is the only stream of its host from now on. */
+  commands(holder: HostHolder, signal: AbortSignal): HostStream;
+  result(holder: HostHolder, result: CommandName & { readonly receipt: Receipt }): void;
+  /** Resolves when it is durable. */
+  emit(holder: HostHolder, event: CommandName & { readonly type: string; readonly data: JsonValue }): Promise<void>;
+  progress(holder: HostHolder, progress: CommandName & { readonly message?: string; readonly fraction?: number }): void;
+}
+
+export interface HostsParts extends HostTokensParts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Hosts implements EnvironmentDriver, HostService {
+  readonly #parts: HostsParts;
+  readonly #tokens: HostTokens;
+  readonly #hosts = new Map<string, Host>();
+  readonly #leave = new Set<() => void>();
+  #isClosed = false;
+
+  constructor(parts: HostsParts) {
+    this.#parts = parts;
+    this.#tokens = new HostTokens(parts);
+  }
+
+  send(call: OperationCall): SentOperation {
+    const { tenant, environment } = call;
+    if (environment.driver !== 'host') throw new TypeError('an operation of another driver was sent to a host');
+    return this.#hostOf(tenant, environment.host).send(call);
+  }
+
+  async register(
+    { tenant, tokenId }: { readonly tenant: string; readonly tokenId: string },
+    { name, incarnation }: { readonly name: string; readonly incarnation: string },
+  ): Promise<RegisteredHost | null> {
+    const host = this.#hostOf(tenant, name);
+    if (host.isFormer(incarnation)) throw lostName(name);
+    const issued = await this.#tokens.issue({ tenant, host: name, incarnation }, tokenId);
+    if (issued === null) return null;
+    const taken = host.take(issued.incarnation);
+    if (taken === 'older') throw lostName(name);
+    this.#parts.log.info('host_registered', { tenant, host: name, incarnation });
+    return { host: name, token: issued.text, isNew: taken === 'taken' };
+  }
+
+  holderOf(token: string): Promise<HostHolder | null> {
+    return this.#tokens.holderOf(token);
+  }
+
+  commands(holder: HostHolder, signal: AbortSignal): HostStream {
+    if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
+    const host = this.#hostOf(holder.tenant, holder.host);
+    if (host.take(holder) === 'older') throw lostName(holder.host);
+    const stream = host.connect();
+    const leave = (): void => {
+      signal.removeEventListener('abort', leave);
+      holder.ended?.removeEventListener('abort', leave);
+      stream.ended.removeEventListener('abort', leave);
+      this.#leave.delete(leave);
+      host.disconnect(stream);
+    };
+    this.#leave.add(leave);
+    signal.addEventListener('abort', leave);
+    holder.ended?.addEventListener('abort', leave);
+    stream.ended.addEventListener('abort', leave);
+    if (signal.aborted || holder.ended?.aborted === true) leave();
+    return stream;
+  }
+
+  result(holder: HostHolder, { session_id, sequence, receipt }: CommandName & { readonly receipt: Receipt }): void {
+    const host = this.#hostOf(holder.tenant, holder.host);
+    const key = commandKey(session_id, sequence);
+    const command = host.commandOf(holder.incarnation, key);
+    if (command === undefined) {
+      if (receipt.type !== 'accepted') host.stopped(holder.incarnation, key);
+      throw alreadyClosed();
+    }
+    if (receipt.type === 'accepted' && command.isInvoke) {
+      throw new ServiceError('invalid_request', '/receipt/type must be result, failure or unknown: a tool call that was taken on is not done', {
+        details: { field: '/receipt/type' },
+      });
+    }
+    command.settle(receipt);
+  }
+
+  async emit(holder: HostHolder, { type, data, ...name }: CommandName & { readonly type: string; readonly data: JsonValue }): Promise<void> {
+    await this.#listenerOf(holder, name).emit(type, data);
+  }
+
+  progress(holder: HostHolder, { session_id, sequence, ...progress }: CommandName & { readonly message?: string; readonly fraction?: number }): void {
+    this.#listenerOf(holder, { session_id, sequence }).progress(progress);
+  }
+
+  /** Ends every stream: their hosts are gone then. */
+  close(): void {
+    this.#isClosed = true;
+    for (const leave of [...this.#leave]) leave();
+  }
+
+  #listenerOf(holder: HostHolder, { session_id, sequence }: CommandName): NonNullable<HostCommand['call']['listener']> {
+    const command = this.#hostOf(holder.tenant, holder.host).commandOf(holder.incarnation, commandKey(session_id, sequence));
+    if (command === undefined) throw alreadyClosed();
+    if (command.call.listener !== null) return command.call.listener;
+    throw new ServiceError('invalid_request', 'this operation reports nothing but its result', { details: { field: '/sequence' } });
+  }
+
+  #hostOf(tenant: string, name: string): Host {
+    const key = JSON.stringify([tenant, name]);
+    const host = this.#hosts.get(key) ?? new Host(name, this.#parts.clock);
+    this.#hosts.set(key, host);
+    return host;
+  }
+}
+
+function lostName(name: string): ServiceError {
+  return new ServiceError('conflict', `another process took the name of the host ${name}`);
+}
+
+function alreadyClosed(): ServiceError {
+  return new ServiceError('already_closed', 'this operation is over, or was never given to this process');
+}
