@@ -84,11 +84,9 @@ function notSetUpYet({ context, event }: GuardArguments): boolean {
   return event.type === 'environment_setup_started' && environmentIn(context, event.data.environment) === undefined;
 }
 
-/** It was set up, and nothing is under way on it. */
+/** It was set up, and nobody has told it to detach. */
 function attached({ context, event }: GuardArguments): boolean {
-  if (event.type !== 'environment_detach_started') return false;
-  const facts = environmentIn(context, event.data.environment);
-  return facts?.standing === 'attached' && context.open[facts.operation] === undefined;
+  return event.type === 'environment_detach_started' && environmentIn(context, event.data.environment)?.standing === 'attached';
 }
 
 /** Something of it is, or may be, there, and nothing is under way on it. */

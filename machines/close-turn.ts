@@ -5,7 +5,7 @@
 import type { ToolOutcome } from './messages.ts';
 import type { ActivationResult, EffectOutcome, Sequence, SideEffect, TurnFailureCode } from './records.ts';
 import type { Draft } from './dry-run.ts';
-import type { EnvironmentStanding } from './session-context.ts';
+import { environmentsIn } from './session-context.ts';
 import { CODE_OF_CANCEL } from './chart-setup.ts';
 
 export type TurnEnding =
@@ -112,20 +112,17 @@ export function closeTurn(draft: Draft, asked: TurnEnding, openOutcome: OpenOutc
  */
 export function endSession(draft: Draft, { detaches, closedTurn }: { readonly detaches: boolean; readonly closedTurn?: Sequence }): void {
   draft.add('session_ending', closedTurn === undefined ? {} : { message_sequence: closedTurn });
-  if (detaches) for (const environment of environmentsIn(draft, ['attached'])) draft.add('environment_detach_started', { environment, request: { type: 'detach' } });
+  if (detaches) {
+    for (const environment of environmentsIn(draft.context, ['attached'])) {
+      draft.add('environment_detach_started', { environment, request: { type: 'detach' } });
+    }
+  }
   endIfDetached(draft);
 }
 
 /** An end is over when nothing of it is open. */
 export function endIfDetached(draft: Draft): void {
   if (Object.keys(draft.context.open).length === 0) draft.add('session_ended', {});
-}
-
-/** The environments of which this is known. */
-export function environmentsIn(draft: Draft, standings: readonly EnvironmentStanding[]): readonly string[] {
-  return Object.entries(draft.context.environments)
-    .filter(([, { standing }]) => standings.includes(standing))
-    .map(([name]) => name);
 }
 
 function failWaitingMessages(draft: Draft): void {

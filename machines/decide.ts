@@ -3,10 +3,11 @@
  * draft is a dry run on the chart, and what a deployment can change comes in as `rules`.
  */
 import { assertNever } from './assert-never.ts';
-import { closeTurn, endIfDetached, endSession, environmentsIn } from './close-turn.ts';
+import { closeTurn, endIfDetached, endSession } from './close-turn.ts';
 import type { Command, SessionCommand, TurnCommand } from './commands.ts';
 import { Draft, RefusedByChart, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
 import type { KeyedRequest, Metadata } from './records.ts';
+import { environmentsIn } from './session-context.ts';
 import { sameValue } from './value-equality.ts';
 import type { KeyValues } from './projections/key-values.ts';
 import type { ChartState } from './projections/status.ts';
@@ -112,7 +113,7 @@ function decideForSession(draft: Draft, command: SessionCommand, standing: Stand
     case 'delete':
       if (!draft.accepts('session_delete_requested', {})) return isOver(draft.state) ? 'session_busy' : 'must_end';
       draft.add('session_delete_requested', {});
-      for (const environment of environmentsIn(draft, ['attached', 'unknown'])) {
+      for (const environment of environmentsIn(draft.context, ['attached', 'detached', 'unknown'])) {
         draft.add('environment_teardown_started', { environment, request: { type: 'teardown' } });
       }
       return null;
@@ -217,7 +218,7 @@ function decideEndOfOperation(draft: Draft, command: SessionCommand & { kind: 'e
 /** A creation is over when nothing of it is open, and came to something where every environment is attached. */
 function completeCreation(draft: Draft): void {
   if (Object.keys(draft.context.open).length > 0) return;
-  const missing = environmentsIn(draft, ['absent', 'unknown']);
+  const missing = environmentsIn(draft.context, ['absent', 'unknown']);
   const endAsked = draft.context.end !== null;
   if (missing.length === 0) draft.add('session_ready', {});
   else draft.add('session_failed', { code: 'environment_failed', message: `not set up: ${missing.join(', ')}` });

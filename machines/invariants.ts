@@ -12,7 +12,11 @@
  *   I8. Nothing but answers, teardowns and deletes comes after `session_ended`.
  *   I9. A record of a turn names the running turn's message.
  *   I10. A message's key names one message of the session.
+ *   I11. An environment of the session is set up once, by the creation; a session is ready where all of its own are attached.
+ *   I12. An environment is asked one thing at a time: to detach once, after `session_ending`, where it is attached; to tear
+ *        down after a delete was asked for, where it may be there.
  */
+import { EnvironmentLedger } from './environment-invariants.ts';
 import type { CancelBy, RecordType, Sequence, SessionRecord, TurnFailureCode } from './records.ts';
 
 export interface BrokenInvariant {
@@ -64,6 +68,7 @@ class Ledger {
   readonly #started = new Map<Sequence, string>();
   readonly #closed = new Set<Sequence>();
   readonly #keys = new Set<string>();
+  readonly #environments = new EnvironmentLedger();
   #waiting: readonly Sequence[] = [];
   #turn: RunningTurn | null = null;
   #ended = false;
@@ -78,6 +83,8 @@ class Ledger {
     if (type === 'session_ended') this.#ended = true;
 
     this.#enterMessage(record);
+    const broken = this.#environments.enter(record);
+    if (broken !== null) this.#expect(broken.invariant, record, false, broken.reason);
     this.#enterEffect(record);
     this.#enterTurn(record);
   }

@@ -20,10 +20,10 @@ export interface CheckpointPosition {
 }
 
 /**
- * What is known of an environment: it is being set up; it is there; it may be there (a setup came to no known end, or a
- * teardown was begun and not done); or nothing of it is there.
+ * What is known of an environment: it is being set up; it is there; it is there and was told to let go; it may be there (a
+ * setup came to no known end, or a teardown was begun and not done); or nothing of it is there.
  */
-export type EnvironmentStanding = 'setting_up' | 'attached' | 'unknown' | 'absent';
+export type EnvironmentStanding = 'setting_up' | 'attached' | 'detached' | 'unknown' | 'absent';
 
 export interface EnvironmentFacts {
   readonly standing: EnvironmentStanding;
@@ -144,7 +144,7 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
     case 'environment_setup_started':
       return withStanding(opening(context, record), record.data.environment, { standing: 'setting_up', operation: record.sequence });
     case 'environment_detach_started':
-      return withStanding(opening(context, record), record.data.environment, { standing: 'attached', operation: record.sequence });
+      return withStanding(opening(context, record), record.data.environment, { standing: 'detached', operation: record.sequence });
     case 'environment_teardown_started':
       return withStanding(opening(context, record), record.data.environment, { standing: 'unknown', operation: record.sequence });
 
@@ -188,6 +188,11 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
 /** Undefined where its setup was never started. A name may be that of something which every object has. */
 export function environmentIn({ environments }: SessionContext, name: string): EnvironmentFacts | undefined {
   return Object.hasOwn(environments, name) ? environments[name] : undefined;
+}
+
+/** The environments of which this is known. */
+export function environmentsIn({ environments }: SessionContext, standings: readonly EnvironmentStanding[]): readonly string[] {
+  return Object.entries(environments).flatMap(([name, { standing }]) => (standings.includes(standing) ? [name] : []));
 }
 
 function checkpointAt(context: SessionContext): CheckpointPosition {

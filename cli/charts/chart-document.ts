@@ -9,7 +9,9 @@ export const CHART_DOCUMENT_PATH = 'docs/charts/session-chart.md';
 /** What each guard asks. A guard without words stops the document. */
 const GUARD_WORDS: ReadonlyMap<string, string> = new Map([
   ['activationOpen', 'it names the running turn, whose loop is at work'],
+  ['allAttached', 'every environment is attached'],
   ['atCheckpoint', 'it names the checkpoint'],
+  ['attached', 'the environment is attached, and was not told to detach'],
   ['callerOverrules', 'it is the caller\'s, after a deadline\'s or a shutdown\'s'],
   ['closesOpenEffect', 'it names an open effect of its kind'],
   ['closesOpenEffectOfTurn', 'it names the running turn and an open effect of its kind'],
@@ -21,8 +23,10 @@ const GUARD_WORDS: ReadonlyMap<string, string> = new Map([
   ['held', 'a stopped turn holds the session'],
   ['heldAndCancelled', 'a stopped turn holds the session, and its caller cancelled it'],
   ['inQueue', 'it names a waiting message'],
+  ['mayBeThere', 'something of the environment is, or may be, there, and nothing is under way on it'],
   ['noActivationYet', 'it names the running turn, whose loop has not begun'],
   ['noEndAsked', 'no end was asked for'],
+  ['notSetUpYet', 'the environment was not set up before'],
   ['nothingOpen', 'no effect is open'],
   ['ofTurn', 'it names the running turn'],
   ['originOpen', 'it names the running turn, and an origin that is under way or none'],

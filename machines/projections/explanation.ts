@@ -1,10 +1,11 @@
 /**
- * Why a session stands where it stands, in one sentence: what a running turn waits for, or what stopped the last one.
+ * Why a session stands where it stands, in one sentence: what a running turn waits for, what stopped the last one, or which
+ * environments it is set up in, detached from or torn down in.
  * Made of the state and of the few records that the state names, so that a server and whoever looks at a copy of the
  * journal say the same. It tells times and not durations: the same moment of a journal always reads the same.
  */
 import type { CancelBy, Sequence, SessionRecord } from '../records.ts';
-import type { EffectKind, SessionContext } from '../session-context.ts';
+import { environmentsIn, type EffectKind, type SessionContext } from '../session-context.ts';
 import { utcTime } from '../utc-time.ts';
 import type { ChartState } from './status.ts';
 
@@ -31,17 +32,16 @@ export function explainedBy({ context, stop }: Explained): readonly Sequence[] {
   return [...effects, ...(turn === null ? [] : [turn.activation ?? turn.started_sequence]), ...(stop === null ? [] : [stop])];
 }
 
-/** Null where there is nothing to explain: a session at rest that takes messages, one that is created, one that ended. */
+/** Null where there is nothing to explain: a session at rest that takes messages, one that ended and left nothing behind. */
 export function explanationOf(explained: Explained, recordAt: (sequence: Sequence) => SessionRecord | undefined): string | null {
   const { state, context, stop } = explained;
   switch (state) {
     case 'none':
     case 'idle':
     case 'suspended':
-    case 'ended':
       return null;
     case 'creating':
-      return sentence('is being created', waitsFor(context, recordAt));
+      return sentence('is being created', waitsFor(context, recordAt), context.end === null ? null : 'it ends after that');
     case 'running.working':
       return sentence(whyRunning(context, recordAt), endToCome(context));
     case 'running.cancelling':
@@ -50,9 +50,16 @@ export function explanationOf(explained: Explained, recordAt: (sequence: Sequenc
     case 'failed':
       return sentence(whyStopped(stop, recordAt), 'it takes messages again once it is resumed');
     case 'unusable':
-      return sentence(whyStopped(stop, recordAt), 'it cannot be resumed: it can only be ended or deleted');
+      return (
+        whileTornDown(context, recordAt) ??
+        sentence(whyStopped(stop, recordAt), 'it cannot be resumed: it can only be ended or deleted', leftBehind(context))
+      );
     case 'ending':
       return sentence('is ending', waitsFor(context, recordAt));
+    case 'ended': {
+      const left = leftBehind(context);
+      return whileTornDown(context, recordAt) ?? (left === null ? null : sentence('has ended', left));
+    }
   }
 }
 
@@ -112,6 +119,22 @@ function whyStopped(stop: Sequence | null, recordAt: RecordAt): string {
   }
 }
 
+/** Where a session is over, nothing but teardowns is open. */
+function whileTornDown(context: SessionContext, recordAt: RecordAt): string | null {
+  const teardowns = waitsFor(context, recordAt);
+  return teardowns === null ? null : sentence('is being deleted', teardowns);
+}
+
+/** What a setup or a teardown that came to no known end may have left. */
+function leftBehind(context: SessionContext): string | null {
+  const names = environmentsIn(context, ['unknown']);
+  if (names.length === 0) return null;
+  const shown = names.slice(0, SHOWN_EFFECTS_MAX).join(', ');
+  const more = names.length - SHOWN_EFFECTS_MAX;
+  const all = `${names.length === 1 ? 'environment' : 'environments'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+  return `the ${all} may still be there, until a delete tears ${names.length === 1 ? 'it' : 'them'} down`;
+}
+
 function endToCome({ end }: SessionContext): string | null {
   return end === null ? null : 'it ends when its turn is over';
 }
@@ -121,6 +144,6 @@ function sinceOf(sequence: Sequence | undefined, recordAt: RecordAt): string {
   return record === undefined ? '' : ` since ${utcTime(record.recorded_at)}`;
 }
 
-function sentence(first: string, second: string | null): string {
-  return `The session ${first}${second === null ? '' : `; ${second}`}.`;
+function sentence(first: string, ...more: readonly (string | null)[]): string {
+  return `The session ${[first, ...more].filter((part) => part !== null).join('; ')}.`;
 }

@@ -175,6 +175,7 @@ const OF_ENVIRONMENTS: readonly Example[] = [
     ['ending with an environment attached', 'no', 'of one that the session does not have', detach('toString')],
     ['ending with nothing open', 'no', 'of none', detach('laptop')],
     ['ending with a detach open', 'no', 'of the environment that is being detached', detach('laptop')],
+    ['ending with its environment detached', 'no', 'of the environment that was detached', detach('laptop')],
     ['ending with a teardown open', 'no', 'of the environment that is being torn down', detach('laptop')],
   ]),
   ...of('environment_detach_ended', [

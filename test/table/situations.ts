@@ -67,6 +67,10 @@ class Path {
     return this.add('environment_detach_started', { environment, request: { type: 'detach' } });
   }
 
+  detached(): this {
+    return this.add('environment_detach_ended', { started_sequence: this.last, receipt: { type: 'accepted' } });
+  }
+
   tearDown(environment: string): this {
     return this.add('environment_teardown_started', { environment, request: { type: 'teardown' } });
   }
@@ -243,6 +247,7 @@ const PATHS: Readonly<Record<ChartState, Readonly<Record<string, Path>>>> = {
     'ending with nothing open': ending(),
     'ending with an environment attached': endingWithLaptop(),
     'ending with a detach open': endingWithLaptop().detach('laptop'),
+    'ending with its environment detached': endingWithLaptop().detach('laptop').detached(),
     'ending with a teardown open': unusableWithLaptop().tearDown('laptop').add('session_ending', {}),
   },
   ended: {

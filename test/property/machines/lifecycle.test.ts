@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Draft, RefusedByChart } from '../../../machines/dry-run.ts';
 import { brokenInvariants } from '../../../machines/invariants.ts';
 import { modelRequestAt } from '../../../machines/projections/model-request.ts';
-import { recover } from '../../../machines/recover.ts';
+import { CHART_STATES } from '../../../machines/projections/status.ts';
+import { isRemovalDue, recover } from '../../../machines/recover.ts';
 import { ReplayError, SessionState } from '../../../machines/replay.ts';
 import { RECORD_VISIBILITY, type NewRecord, type RecordType, type SessionRecord, type TurnFailureCode } from '../../../machines/records.ts';
 import type { Message } from '../../../machines/messages.ts';
@@ -215,18 +216,66 @@ describe('a session, whatever is asked of it', () => {
     );
   });
 
+  it('S-132, S-145, S-199: sets an environment up before it is ready and never again, and detaches it once it is ending and never again', () => {
+    fc.assert(
+      fc.property(settings, moves, (how, all) => {
+        const { records } = told(how, all);
+        const at = (type: RecordType): number => records.find((record) => record.type === type)?.sequence ?? Infinity;
+        const setups = operationsOf(records, 'environment_setup_started');
+        const detaches = operationsOf(records, 'environment_detach_started');
+
+        expect(setups.map(([, sequence]) => sequence).filter((sequence) => sequence > at('session_ready'))).toEqual([]);
+        expect(detaches.map(([, sequence]) => sequence).filter((sequence) => sequence < at('session_ending') || sequence > at('session_ended'))).toEqual([]);
+        for (const names of [setups, detaches].map((of) => of.map(([name]) => name))) expect(names).toEqual([...new Set(names)]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('S-149, S-202: is due for removal where a delete was asked for and each environment is known to have nothing left, and nowhere else', () => {
+    fc.assert(
+      fc.property(settings, moves, (how, all) => {
+        const story = told(how, all);
+        for (const cut of story.commits) {
+          const records = story.records.slice(0, cut);
+          const isDeleted = records.some(({ type }) => type === 'session_delete_requested');
+
+          expect(isRemovalDue(folded(records))).toBe(isDeleted && standingEnvironments(records).length === 0);
+        }
+      }),
+      RUNS,
+    );
+  });
+
   it('comes to every state and record that commands lead to, so that the properties above are about something', () => {
     const stories = fc.sample(fc.tuple(settings, moves), 1_000).map(([how, all]) => told(how, all));
     const records = stories.flatMap((story) => story.records);
-    // No command sets up, detaches or tears down an environment, and a creation is one commit that cannot fail.
-    const withoutCommand = (type: RecordType): boolean => type.startsWith('environment_') || type === 'session_failed';
 
     expect(new Set(stories.map(({ state }) => state.state))).toEqual(
-      new Set(['idle', 'suspended', 'running.working', 'running.cancelling', 'interrupted', 'failed', 'unusable', 'ended']),
+      new Set(CHART_STATES.filter((state) => state !== 'none')),
     );
-    expect(RECORD_TYPES.filter((type) => !records.some((record) => record.type === type) && !withoutCommand(type))).toEqual([]);
+    expect(RECORD_TYPES.filter((type) => !records.some((record) => record.type === type))).toEqual([]);
   });
 });
+
+type OperationStart = 'environment_setup_started' | 'environment_detach_started' | 'environment_teardown_started';
+
+function operationsOf(records: readonly SessionRecord[], type: OperationStart): readonly (readonly [string, number])[] {
+  return records.flatMap((record) => (record.type === type && 'environment' in record.data ? [[String(record.data.environment), record.sequence] as const] : []));
+}
+
+/** By the journal: those that neither refused their setup themselves nor said that they were torn down. */
+function standingEnvironments(records: readonly SessionRecord[]): readonly string[] {
+  const gone = new Set(
+    records.flatMap((record) => {
+      const isGone = record.type === 'environment_teardown_ended' || (record.type === 'environment_setup_failed' && record.data.outcome === 'failed');
+      return isGone && 'started_sequence' in record.data ? [record.data.started_sequence] : [];
+    }),
+  );
+  const asked = [...operationsOf(records, 'environment_setup_started'), ...operationsOf(records, 'environment_teardown_started')];
+  const names = new Set(asked.map(([name]) => name));
+  return [...names].filter((name) => !asked.some(([asks, sequence]) => asks === name && gone.has(sequence)));
+}
 
 function messagesOf(records: readonly SessionRecord[], type: 'turn_started' | 'message_withdrawn' | 'message_failed'): readonly number[] {
   return records.flatMap((record) => (record.type === type && 'message_sequence' in record.data ? [Number(record.data.message_sequence)] : []));

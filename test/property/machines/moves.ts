@@ -4,12 +4,12 @@
  * is not.
  */
 import fc from 'fast-check';
-import type { Command } from '../../../machines/commands.ts';
+import type { Command, EnvironmentResult } from '../../../machines/commands.ts';
 import { RefusedByChart } from '../../../machines/dry-run.ts';
 import type { Message } from '../../../machines/messages.ts';
-import type { CancelBy, EndMode, MessageMode, RecordData, RecordType, Sequence, SessionCreated, TurnFailureCode } from '../../../machines/records.ts';
+import type { CancelBy, EffectOutcome, EndMode, MessageMode, RecordData, RecordType, Sequence, SessionCreated, TurnFailureCode } from '../../../machines/records.ts';
 import type { EffectKind } from '../../../machines/session-context.ts';
-import { CREATED, Story } from '../../support/session-story.ts';
+import { CREATED, environmentOf, Story } from '../../support/session-story.ts';
 
 /** Which of the things that are there; -1 for one that is not. */
 type Pick = number;
@@ -31,7 +31,11 @@ export type Move =
   | { readonly do: 'remove'; readonly turn: Pick; readonly key: string }
   | { readonly do: 'close turn'; readonly turn: Pick; readonly as: 'returned' | TurnFailureCode }
   | { readonly do: 'withdraw'; readonly of: Pick }
+  | { readonly do: 'environment answers'; readonly of: Pick; readonly as: OperationEnd }
   | { readonly do: 'change metadata' | 'answer request' };
+
+/** How an operation of an environment ends. */
+export type OperationEnd = 'accepted' | 'result' | EffectOutcome;
 
 /** How a loop changes a conversation: what it keeps of it, and what it adds. */
 export type Change =
@@ -42,6 +46,8 @@ export type Change =
   | 'the input'
   | 'the answer'
   | 'the results';
+
+const NOWHERE: Sequence = 0;
 
 const pick = fc.integer({ min: -1, max: 2 });
 /** Nearly always the running turn; now and then one that is over. */
@@ -56,6 +62,8 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom<Change>('the input', 'the answer', 'the results'),
 );
 const changes = fc.array(change, { maxLength: 3 });
+
+const operationEnd = fc.constantFrom<OperationEnd>('accepted', 'accepted', 'result', 'failed', 'unknown', 'cancelled');
 
 const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('send' as const), input: text, mode: fc.constantFrom<MessageMode>('sync', 'async', 'queue', 'queue') }) },
@@ -74,6 +82,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), turn, key: fc.constantFrom('k', '__proto__') }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('close turn' as const), turn, as: fc.constantFrom('returned' as const, 'returned' as const, 'loop_error' as const, 'model_unknown' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('withdraw' as const), of: pick }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('environment answers' as const), of: pick, as: operationEnd }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('change metadata' as const, 'answer request' as const) }) },
 );
 
@@ -83,20 +92,46 @@ export interface Settings {
   readonly retain: SessionCreated['retain'];
   readonly after_stop: SessionCreated['after_stop'];
   readonly seed: number;
+  /** An environment for each: how its setup ended before anything else was asked of the session, or that it did not. */
+  readonly setups: readonly (OperationEnd | 'open')[];
 }
+
+const setup = fc.constantFrom<OperationEnd | 'open'>('accepted', 'accepted', 'accepted', 'result', 'result', 'open', 'failed', 'unknown', 'cancelled');
 
 export const settings: fc.Arbitrary<Settings> = fc.record({
   retain: fc.constantFrom(null, 0),
   after_stop: fc.constantFrom('hold' as const, 'idle' as const),
   seed: fc.nat(2),
+  setups: fc.array(setup, { maxLength: 2, size: 'max' }),
 });
 
+/** Among them what every object has, and what sorts before the others as a number. */
+const ENVIRONMENTS = ['constructor', '7'];
+
 /** A created session. */
-export function storyOf({ retain, after_stop, seed }: Settings): Story {
+export function storyOf({ retain, after_stop, seed, setups }: Settings): Story {
   const story = new Story();
   const transcript = Array.from({ length: seed }, (_, index) => say(`seed ${index}`));
-  story.command({ kind: 'create', created: { ...CREATED, retain, after_stop }, transcript });
+  const environments = setups.map((_, index) => environmentOf(ENVIRONMENTS[index] ?? ''));
+  story.command({ kind: 'create', created: { ...CREATED, environments, retain, after_stop }, transcript });
+  const started = Object.keys(story.state.context.open).map(Number);
+  for (const [index, as] of setups.entries()) {
+    if (as !== 'open') story.command({ kind: 'end_environment_operation', started_sequence: started[index] ?? NOWHERE, result: resultOf(as) });
+  }
   return story;
+}
+
+function resultOf(as: OperationEnd): EnvironmentResult {
+  switch (as) {
+    case 'accepted':
+      return { kind: 'done', receipt: { type: 'accepted' } };
+    case 'result':
+      return { kind: 'done', receipt: { type: 'result', output: null } };
+    case 'failed':
+    case 'unknown':
+    case 'cancelled':
+      return { kind: 'failed', outcome: as, code: 'x', message: 'x' };
+  }
 }
 
 /** What a move came to: `asked` is what a loop wanted the transcript or a request to be. */
@@ -132,6 +167,8 @@ function commandOf(story: Story, next: CommandMove): Command {
   switch (next.do) {
     case 'send':
       return { kind: 'send', input: next.input, mode: next.mode };
+    case 'environment answers':
+      return { kind: 'end_environment_operation', started_sequence: openOperation(story, next.of), result: resultOf(next.as) };
     case 'withdraw':
       return { kind: 'withdraw', waiting: picked(story.state.context.queue, next.of) };
     case 'cancel':
@@ -206,8 +243,6 @@ function addRecord<T extends RecordType>(story: Story, type: T, data: RecordData
   }
 }
 
-const NOWHERE: Sequence = 0;
-
 function picked(among: readonly Sequence[], which: Pick): Sequence {
   return which < 0 || among.length === 0 ? NOWHERE : (among[which % among.length] ?? NOWHERE);
 }
@@ -221,6 +256,11 @@ function turnOf(story: Story, which: Pick): Sequence {
 
 function open(story: Story, kind: EffectKind, which: Pick): Sequence {
   const among = Object.entries(story.state.context.open).filter(([, one]) => one === kind);
+  return picked(among.map(([sequence]) => Number(sequence)), which);
+}
+
+function openOperation(story: Story, which: Pick): Sequence {
+  const among = Object.entries(story.state.context.open).filter(([, kind]) => kind.startsWith('environment_'));
   return picked(among.map(([sequence]) => Number(sequence)), which);
 }
 
