@@ -8,6 +8,7 @@ import path from 'node:path';
 import { traceOf } from '../http/errors.ts';
 import { createHttpApp } from '../http/server.ts';
 import { createBrain } from '../services/brain.ts';
+import type { EnvironmentDriver } from '../services/environments/operation.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
 import { providerConnections } from '../services/models/provider-fetch.ts';
 import { ProvidersFileError } from '../services/models/providers-file.ts';
@@ -26,6 +27,7 @@ import { loadToolsFile, ToolsFileError } from '../services/tools/tools-file.ts';
 import type { ToolRegistry } from '../services/tools/tool.ts';
 import { Vault } from '../services/vault.ts';
 import { TenantCredentialFiles } from '../storage/credential-files.ts';
+import { TenantEnvironmentFiles } from '../storage/environment-files.ts';
 import { FileClaimStore } from '../storage/file-claim-store.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
 import { StorageError } from '../storage/journal.ts';
@@ -42,6 +44,12 @@ import { providerClients, readProviders, type Environment } from './providers.ts
 const SECOND_SIGNAL_MS = 1_000;
 // How long answers that are under way may take when the sessions are closed already.
 const CLOSE_MS = 5_000;
+
+const NO_DRIVER: EnvironmentDriver = {
+  send: () => {
+    throw new Error('this server reaches no environments');
+  },
+};
 
 /** What keeps the server from starting, in one line for the operator. */
 class StartError extends Error {
@@ -71,6 +79,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     store,
     claims: new FileClaimStore(store.directory),
     credentials,
+    environmentFiles: new TenantEnvironmentFiles(store.directory),
     vault,
     secrets,
     clock: systemClock,
@@ -78,6 +87,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     log,
     models,
     tools,
+    drivers: { http: NO_DRIVER, host: NO_DRIVER },
     loops: loopRegistry,
     limits: {
       modelCalls: options.modelCallsMax,

@@ -31,7 +31,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Use a token of a wider scope; name a tool that is offered; call the server as `localhost` or `127.0.0.1`.',
   },
   not_found: {
-    when: 'There is no such path, or no such session or credential of this tenant.',
+    when: 'There is no such path, or no such session, credential or environment of this tenant.',
     advice: 'Check the path, the id and the name.',
   },
   method_not_allowed: {
@@ -129,6 +129,14 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
   journal_corrupt: {
     when: "The session's journal does not read back as it was written: `details` says in which `file`, relative to the data directory, and at which `offset`. Other sessions are not concerned. A file under `claims/` holds the keys of a tenant's creates and deletes: only these are refused, and only with a key.",
     advice: 'Restore the file from a backup.',
+  },
+  environment_failed: {
+    when: 'A create whose environments could not all be set up: the message names each of them and its reason. The session stays, `failed`; `details.session_id` names it.',
+    advice: 'Look at what the environment says; create another session. End and delete this one: its teardown is not done by itself.',
+  },
+  teardown_failed: {
+    when: 'A delete whose environments could not all be torn down: the message names each of them and its reason. The session and its records stay.',
+    advice: 'Delete again, under a new `Idempotency-Key` or none: it tears down once more what may be left. Nothing does so by itself.',
   },
   draining: {
     when: 'The server is shutting down and takes no new work. Reads, streams and cancels go on.',

@@ -61,6 +61,8 @@ export const ERROR_RULES: Readonly<Record<ErrorCode, ErrorRule>> = {
   queue_full: { status: 429, retryable: true, log: 'never', retryAfterSecs: 1 },
   internal: { status: 500, retryable: false, log: 'error' },
   journal_corrupt: { status: 500, retryable: false, log: 'error' },
+  environment_failed: { status: 502, retryable: false, log: 'warn' },
+  teardown_failed: { status: 502, retryable: false, log: 'warn' },
   // Another instance, or this one after its restart, takes the request.
   draining: { status: 503, retryable: true, log: 'never', retryAfterSecs: 5 },
   journal_unavailable: { status: 503, retryable: true, log: 'warn', retryAfterSecs: 1 },

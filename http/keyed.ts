@@ -33,14 +33,15 @@ export async function answerOnce<R extends KeyedRoute>(
   const key = keyOf(context);
   if (key === null) return work(undefined);
   const call = new KeyedCall(route, key, hashOf(body), surface);
-  const repeated = await sessions.repeated(tenant, sessionId, call);
-  if (repeated !== null) {
-    context.set('Idempotent-Replayed', 'true');
+  try {
+    const repeated = await sessions.repeated(tenant, sessionId, call);
+    if (repeated === null) return await work(call);
+    call.isReplayed = true;
     return repeated.answer;
+  } finally {
+    // The first answer may have been an error.
+    if (call.isReplayed) context.set('Idempotent-Replayed', 'true');
   }
-  const answer = await work(call);
-  if (call.isReplayed) context.set('Idempotent-Replayed', 'true');
-  return answer;
 }
 
 /** Null where the request has none. */

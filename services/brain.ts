@@ -1,18 +1,22 @@
 /**
  * Brain, put together from its parts: nothing lives outside of what this returns.
  *
- * Stopping: `drain` lets running turns and what waits behind them run out while reads, streams, cancels and callbacks go
- * on; then followers get their last events and end. `close` gives the files up.
+ * Stopping: `drain` lets running turns, what waits behind them, and what environments were asked run out while reads,
+ * streams, cancels and callbacks go on; then followers get their last events and end. `close` gives the files up.
  */
 import type { Rules } from '../machines/decide.ts';
 import type { Retain } from '../machines/records.ts';
 import type { ClaimStore } from '../storage/claims.ts';
 import type { CredentialFiles } from '../storage/credential-files.ts';
+import type { EnvironmentFiles } from '../storage/environment-files.ts';
 import type { SessionStore } from '../storage/journal.ts';
 import { AdmittedWork } from './admitted-work.ts';
 import { Claims } from './claims.ts';
 import { Catalog } from './catalog.ts';
 import { Credentials, type CredentialService } from './credentials.ts';
+import { Declarations, type EnvironmentService } from './environments/declarations.ts';
+import { EnvironmentWork } from './environments/environment-work.ts';
+import type { EnvironmentDrivers } from './environments/operation.ts';
 import { EventFeed } from './event-feed.ts';
 import type { LoopRegistry } from './loops/loop-registry.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
@@ -36,6 +40,7 @@ export interface BrainParts {
   readonly store: SessionStore;
   readonly claims: ClaimStore;
   readonly credentials: CredentialFiles;
+  readonly environmentFiles: EnvironmentFiles;
   readonly vault: Vault;
   readonly secrets: Secrets;
   readonly clock: Clock;
@@ -43,6 +48,7 @@ export interface BrainParts {
   readonly log: Log;
   readonly models: ModelRegistry;
   readonly tools: ToolRegistry;
+  readonly drivers: EnvironmentDrivers;
   readonly loops: LoopRegistry;
   readonly limits: TurnLimits;
   /** How many agent loops run at a time. */
@@ -56,6 +62,7 @@ export interface BrainParts {
 export interface Brain {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
+  readonly environments: EnvironmentService;
   readonly isDraining: boolean;
   /** How many turns are under way, those that wait for a slot included. */
   readonly runningTurns: number;
@@ -74,6 +81,8 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   const credentials = new Credentials({ ...parts, files: parts.credentials });
   const sessionCredentials = new SessionCredentials({ ...parts, credentials });
   const turns = new Turns({ ...parts, feed, sessionCredentials, slots: new TurnSlots(parts.runningTurnsMax) });
+  const environments = new Declarations({ ...parts, files: parts.environmentFiles, credentials });
+  const environmentWork = new EnvironmentWork({ ...parts, sessionCredentials });
   let recovered = 0;
   const claims = new Claims(parts.claims, clock);
   const registry = new SessionRegistry({
@@ -84,6 +93,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     log,
     rules,
     turns,
+    environmentWork,
     beforeRemoval: (tenant, journal) => keepCreateAnswer(claims, tenant, journal),
     onRecovered: () => {
       recovered += 1;
@@ -97,6 +107,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     feed,
     ids: new SessionIds(clock, random, await store.highestId()),
     creation: parts,
+    declarations: environments,
     sessionCredentials,
     work,
     unrecorded: new UnrecordedRequests({ claims, catalog, registry, log }),
@@ -126,6 +137,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
   return {
     sessions,
     credentials,
+    environments,
     get isDraining() {
       return isDraining;
     },
@@ -138,14 +150,17 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
       const cancelLeft = (): void => {
         isBoundOver = true;
         for (const sessionId of turns.sessionIds) cancelForShutdown(sessionId);
+        environmentWork.stopAll();
       };
       const endBound = boundMs === null ? () => undefined : clock.after(boundMs, cancelLeft);
       await filling;
-      while (work.count > 0 || turns.sessionIds.length > 0) {
+      while (work.count > 0 || turns.sessionIds.length > 0 || environmentWork.sessions > 0) {
         await work.whenNone();
         // What was admitted before the bound may have started its turn only now.
         if (isBoundOver) cancelLeft();
         await turns.whenNone();
+        // The end of a turn may have been the end of its session.
+        await environmentWork.whenNone();
       }
       endBound();
       feed.close();

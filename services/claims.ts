@@ -3,12 +3,13 @@
  * which there is none. A claim is durable before its request is carried out, and names the session.
  *
  *   C1. What a claim is answered with is read from the session where it is there. Only where a session goes away is its
- *       create's answer kept here, before it goes.
+ *       create's answer kept here, before it goes; and of a delete that left its session, what it was told.
  *   C2. An answered claim is kept for 24 hours. One that was never answered is kept for ever: its request is not carried
  *       out again.
  */
-import type { JsonValue } from '../machines/messages.ts';
+import type { JsonObject, JsonValue } from '../machines/messages.ts';
 import type { ClaimStore } from '../storage/claims.ts';
+import type { ServiceErrorCode } from './errors.ts';
 import type { KeyedCall } from './keyed-call.ts';
 import type { Clock } from './ports.ts';
 
@@ -19,8 +20,17 @@ const COMPACTION_ENTRIES_MIN = 1_000;
 /** What is written down, in the order in which it happened. Times are epoch milliseconds. */
 type Entry =
   | { readonly kind: 'claimed'; readonly name: string; readonly body: string; readonly session_id: string }
-  | { readonly kind: 'answered'; readonly name: string; readonly at: number; readonly answer?: JsonValue }
+  | ({ readonly kind: 'answered'; readonly name: string; readonly at: number } & Partial<KeptAnswer>)
   | { readonly kind: 'withdrawn'; readonly name: string };
+
+/** An answer that nothing else tells: a result, or an error. */
+export type KeptAnswer = { readonly answer: JsonValue } | { readonly error: KeptError };
+
+export interface KeptError {
+  readonly code: ServiceErrorCode;
+  readonly message: string;
+  readonly details?: JsonObject;
+}
 
 export interface Claim {
   /** SHA-256 of the body's canonical JSON, in hex. */
@@ -29,6 +39,8 @@ export interface Claim {
   readonly answered_at: number | null;
   /** Only where the session is not there any more to read it from. */
   readonly answer?: JsonValue;
+  /** Where it was answered with one that the session does not tell. */
+  readonly error?: KeptError;
 }
 
 interface TenantClaims {
@@ -86,12 +98,12 @@ export class Claims {
     }
   }
 
-  /** The request was carried out. */
-  async answered(tenant: string, call: KeyedCall, scope: string | null): Promise<void> {
+  /** The request was answered. `kept`: the answer, where nothing else tells it. */
+  async answered(tenant: string, call: KeyedCall, scope: string | null, kept?: KeptAnswer): Promise<void> {
     const name = nameOf(call, scope);
     const claims = await this.#tenant(tenant);
     try {
-      await this.#answer(tenant, claims, name);
+      await this.#answer(tenant, claims, name, kept);
     } finally {
       claims.underWay.delete(name);
     }
@@ -115,20 +127,20 @@ export class Claims {
     (await this.#tenant(tenant)).underWay.delete(nameOf(call, scope));
   }
 
-  /** Keeps the answer of the create that made a session which is about to go, if a key was used for it. */
-  async keepAnswer(tenant: string, sessionId: string, answer: () => Promise<JsonValue>): Promise<void> {
+  /** Keeps the answer of the create that made a session which is about to go, if a key was used for it. Null: it has none. */
+  async keepAnswer(tenant: string, sessionId: string, answer: () => Promise<KeptAnswer | null>): Promise<void> {
     const claims = await this.#tenant(tenant);
     for (const [name, claim] of claims.byName) {
       if (claim.session_id !== sessionId || !isOfCreate(name) || this.#isForgotten(claim)) continue;
-      await this.#answer(tenant, claims, name, await answer());
+      const kept = await answer();
+      if (kept !== null) await this.#answer(tenant, claims, name, kept);
     }
   }
 
-  async #answer(tenant: string, claims: TenantClaims, name: string, answer?: JsonValue): Promise<void> {
+  async #answer(tenant: string, claims: TenantClaims, name: string, kept?: KeptAnswer): Promise<void> {
     const claim = claims.byName.get(name);
     if (claim === undefined) return;
     const at = claim.answered_at ?? this.#clock.now();
-    const kept = answer === undefined ? {} : { answer };
     await this.#append(tenant, { kind: 'answered', name, at, ...kept });
     claims.byName.set(name, { ...claim, answered_at: at, ...kept });
   }
@@ -181,14 +193,20 @@ function apply(byName: Map<string, Claim>, entry: Entry): void {
       return;
     case 'answered':
       if (claim === undefined) return;
-      byName.set(entry.name, { ...claim, answered_at: entry.at, ...(entry.answer === undefined ? {} : { answer: entry.answer }) });
+      byName.set(entry.name, { ...claim, answered_at: entry.at, ...keptIn(entry) });
   }
 }
 
-function entriesOf(name: string, { body, session_id, answered_at, answer }: Claim): readonly Entry[] {
+function entriesOf(name: string, claim: Claim): readonly Entry[] {
+  const { body, session_id, answered_at } = claim;
   const claimed: Entry = { kind: 'claimed', name, body, session_id };
   if (answered_at === null) return [claimed];
-  return [claimed, { kind: 'answered', name, at: answered_at, ...(answer === undefined ? {} : { answer }) }];
+  return [claimed, { kind: 'answered', name, at: answered_at, ...keptIn(claim) }];
+}
+
+function keptIn({ answer, error }: { readonly answer?: JsonValue; readonly error?: KeptError }): Partial<KeptAnswer> {
+  if (error !== undefined) return { error };
+  return answer === undefined ? {} : { answer };
 }
 
 // Neither a route nor an id has a space in it, so that no two calls make one name.

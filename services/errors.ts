@@ -28,6 +28,8 @@ export type ServiceErrorCode =
   | 'unknown_tool'
   | 'unknown_environment'
   | 'unknown_credential'
+  | 'environment_failed'
+  | 'teardown_failed'
   | 'queue_full'
   | 'internal'
   | 'journal_corrupt'

@@ -7,13 +7,19 @@
  *       looks again.
  *   E3. A discarded incarnation is stopped first; its files are closed when its executors are quiet, or their cleanup
  *       bound is over, and no call on them is under way. A read that it fails under is the next one's to answer.
+ *   E4. A delete waits for its teardowns, and takes the session away only where nothing of an environment is left. One that
+ *       comes meanwhile gets the same outcome. Nothing is torn down again by itself.
  */
 import type { Command } from '../machines/commands.ts';
 import type { Rules } from '../machines/decide.ts';
 import type { KeyedRequest, SessionRecord } from '../machines/records.ts';
+import { isRemovalDue } from '../machines/recover.ts';
 import type { SessionState } from '../machines/replay.ts';
 import { StorageError, type Journal } from '../storage/journal.ts';
 import { rowOf } from './catalog.ts';
+import { teardownFailure } from './environments/environment-failures.ts';
+import type { EnvironmentWork } from './environments/environment-work.ts';
+import { recordsOf } from './history.ts';
 import { ActorStopped, SessionActor, type Receipt } from './session-actor.ts';
 import { SessionFiles, type FilesServices, type OpenedFiles } from './session-files.ts';
 import type { Checkpoints } from './session-loader.ts';
@@ -22,6 +28,7 @@ import type { Turns } from './turns.ts';
 export interface EntryServices extends FilesServices {
   readonly rules: Rules;
   readonly turns: Turns;
+  readonly environmentWork: EnvironmentWork;
 }
 
 /** A live actor, and the use of the files that it is. */
@@ -36,6 +43,9 @@ export class SessionEntry {
   readonly #files: SessionFiles;
   #resident: Resident | null = null;
   #isDiscarded = false;
+  #deleting: Promise<Receipt> | null = null;
+  /** Told when no operation of an environment is open any more, or nobody knows. */
+  readonly #whenSettled: (() => void)[] = [];
   /** Cancels the suspension that ends this stay in idle; null where none is due. */
   #suspension: (() => void) | null = null;
 
@@ -82,14 +92,29 @@ export class SessionEntry {
     return this.#files.use(async (opened) => (await this.#activate(opened)).submit(command, request));
   }
 
-  /** Records that the session is to be deleted, and takes it away. Whoever comes meanwhile waits for the outcome. */
-  async delete(): Promise<Receipt> {
+  /**
+   * Records that the session is to be deleted, tears down what is or may be there of its environments, and takes it away.
+   * Whoever comes while it is taken away waits for the outcome. Throws `teardown_failed` where something may be left.
+   */
+  delete(): Promise<Receipt> {
+    this.#deleting ??= this.#delete().finally(() => {
+      this.#deleting = null;
+    });
+    return this.#deleting;
+  }
+
+  async #delete(): Promise<Receipt> {
     const { receipt, removed } = await this.#files.use(async (opened) => {
       const actor = await this.#activate(opened);
       const asked = await actor.submit({ kind: 'delete' });
+      if (asked.kind !== 'committed') return { receipt: asked, removed: null };
+      await this.#settled(actor);
+      if (!isRemovalDue(actor.state)) {
+        throw await teardownFailure(this.sessionId, recordsOf(opened.journal, (asked.records[0]?.sequence ?? 1) - 1));
+      }
       // Begun while the files are in use: they could be given up before otherwise, and the next one would know nothing.
       const { tenant } = actor.state.facts.created;
-      return { receipt: asked, removed: asked.kind === 'committed' ? this.#close((journal) => this.#files.remove(tenant, journal)) : null };
+      return { receipt: asked, removed: this.#close((journal) => this.#files.remove(tenant, journal)) };
     });
     await removed;
     if (removed !== null && this.#services.catalog.has(this.sessionId)) {
@@ -98,12 +123,25 @@ export class SessionEntry {
     return receipt;
   }
 
+  /** Resolves when no operation of an environment is open. */
+  async #settled(actor: SessionActor): Promise<void> {
+    while (hasOpen(actor) && this.closing === null) await new Promise<void>((resolve) => this.#whenSettled.push(resolve));
+    // What was sent is unknown now: the next incarnation says so, and must not take this delete for one that sent nothing.
+    if (hasOpen(actor)) throw new StorageError('journal_unavailable', `session ${this.sessionId} was lost while it was torn down`);
+  }
+
+  #tellSettled(): void {
+    for (const resolve of this.#whenSettled.splice(0)) resolve();
+  }
+
   /** Gives the session's files up, for the end of this process. A turn that still runs is told, and not waited for. */
   async shutDown(): Promise<void> {
     if (this.closing === null) {
       this.#files.closeQuietly();
       this.#dropActor();
+      this.#tellSettled();
       void this.#services.turns.discard(this.sessionId);
+      void this.#services.environmentWork.discard(this.sessionId);
     }
     await this.closing;
   }
@@ -145,7 +183,7 @@ export class SessionEntry {
   }
 
   #committed(actor: SessionActor, records: readonly SessionRecord[], payloadBytes: number): void {
-    const { catalog, feed, turns } = this.#services;
+    const { catalog, environmentWork, feed, turns } = this.#services;
     // A commit that outlived its incarnation counts, but whoever opens the session next says so.
     if (!this.#isLive(actor)) return;
     if (records.some((record) => record.state !== 'idle')) this.#endStay();
@@ -153,6 +191,8 @@ export class SessionEntry {
     turns.committed(this.sessionId, actor, records, (error) => {
       this.#discard(actor, error);
     });
+    environmentWork.committed(this.sessionId, actor, records);
+    if (!hasOpen(actor)) this.#tellSettled();
     feed.committed(this.sessionId, records, payloadBytes);
   }
 
@@ -192,16 +232,17 @@ export class SessionEntry {
 
   #discard(actor: SessionActor, error: unknown): void {
     if (!this.#isLive(actor)) return;
-    const { catalog, feed, log, turns } = this.#services;
+    const { catalog, environmentWork, feed, log, turns } = this.#services;
     log.error('session_discarded', { session_id: this.sessionId, error: String(error) });
     this.#isDiscarded = true;
-    const quiet = turns.discard(this.sessionId);
+    const quiet = Promise.all([turns.discard(this.sessionId), environmentWork.discard(this.sessionId)]);
     catalog.forgetRow(this.sessionId);
     this.#files.closeQuietly(async (journal) => {
       await quiet;
       await journal?.release();
     });
     this.#dropActor();
+    this.#tellSettled();
     feed.lookAgain(this.sessionId);
   }
 }
@@ -213,5 +254,9 @@ function isRetained(actor: SessionActor): boolean {
 
 function isAtRest(actor: SessionActor): boolean {
   const { state } = actor.state;
-  return !state.startsWith('running') && state !== 'creating' && state !== 'ending';
+  return !state.startsWith('running') && state !== 'creating' && state !== 'ending' && !hasOpen(actor);
+}
+
+function hasOpen(actor: SessionActor): boolean {
+  return Object.keys(actor.state.context.open).length > 0;
 }

@@ -77,6 +77,13 @@ export class SessionFollowing {
     throw notFound();
   }
 
+  /** Resolves when a creation is over, or nothing more is to come of it. `after`: its last record so far. */
+  async untilCreated(sessionId: string, after: Sequence): Promise<void> {
+    for await (const followed of this.#records(sessionId, after, neverAborted())) {
+      if (followed.kind === 'recorded' && (followed.item.type === 'session_ready' || followed.item.type === 'session_failed')) return;
+    }
+  }
+
   async untilEnded(sessionId: string): Promise<void> {
     const row = this.#parts.catalog.row(sessionId);
     if (row?.state === 'ended') return;

@@ -16,6 +16,8 @@ import type { Journal } from '../storage/journal.ts';
 import type { AdmittedWork } from './admitted-work.ts';
 import type { Catalog } from './catalog.ts';
 import { resolveCreation, seedOf, type CreateServices } from './create-session.ts';
+import { creationAnswer } from './creation-answers.ts';
+import type { Declarations } from './environments/declarations.ts';
 import { ServiceError } from './errors.ts';
 import type { EventFeed } from './event-feed.ts';
 import { explain } from './explanations.ts';
@@ -54,6 +56,7 @@ export interface SessionsParts {
   readonly feed: EventFeed;
   readonly ids: SessionIds;
   readonly creation: CreateServices;
+  readonly declarations: Pick<Declarations, 'resolve'>;
   readonly sessionCredentials: SessionCredentials;
   readonly work: AdmittedWork;
   readonly unrecorded: UnrecordedRequests;
@@ -75,15 +78,19 @@ export class Sessions implements SessionService {
   async create(tenant: string, request: CreateSession, keyed?: KeyedCall): Promise<SessionView> {
     return answering(async () => {
       this.#admit();
-      const created = resolveCreation(tenant, request, this.#parts.creation);
-      const sessionId = this.#parts.ids.next();
-      const transcript = seedOf(request);
-      const { registry, sessionCredentials, unrecorded, work } = this.#parts;
+      const { creation, declarations, ids, registry, sessionCredentials, unrecorded, work } = this.#parts;
       return work.run(async () => {
+        const declared = await declarations.resolve(tenant, request.environments ?? []);
+        const created = resolveCreation(tenant, request, { ...creation, declared });
+        const sessionId = ids.next();
+        const transcript = seedOf(request);
         const sealed = await sessionCredentials.sealedFor(sessionId, created);
-        return unrecorded.create(tenant, sessionId, keyed, async () => {
-          accepted(await registry.create(sessionId, { kind: 'create', created, transcript }, sealed));
-          return this.#sessions.createdView(tenant, sessionId, created);
+        return unrecorded.create(tenant, sessionId, keyed, async (recorded) => {
+          const records = accepted(await registry.create(sessionId, { kind: 'create', created, transcript }, sealed));
+          recorded();
+          if (records.at(-1)?.type === 'session_ready') return this.#sessions.createdView(tenant, sessionId, created);
+          await this.#following.untilCreated(sessionId, records.at(-1)?.sequence ?? 0);
+          return this.#createdView(sessionId);
         });
       });
     });
@@ -255,6 +262,17 @@ export class Sessions implements SessionService {
     return this.#follow(tenant, sessionId, bySequence(after), signal, (record) => [record]);
   }
 
+  /** The answer of a create whose environments were set up, or not. */
+  async #createdView(sessionId: string): Promise<SessionView> {
+    const { registry } = this.#parts;
+    const answer = await registry.read(sessionId, (journal) => creationAnswer(journal, registry.isResident(sessionId)));
+    if (answer.kind === 'ready') return answer.view;
+    if (answer.kind === 'failed') throw answer.error;
+    if (answer.kind === 'under_way') throw new ServiceError('draining', 'the server was shut down before the session was created');
+    const message = 'the disk failed under the session while its environments were set up; the session stays, and can be deleted';
+    throw new ServiceError('journal_unavailable', message, { details: { session_id: sessionId } });
+  }
+
   #admit(): void {
     if (this.#parts.isDraining()) throw new ServiceError('draining', 'the server is shutting down and takes no new work');
   }
@@ -283,8 +301,9 @@ export class Sessions implements SessionService {
         return registry.command(sessionId, command, keyed?.request);
       });
       if (receipt.kind === 'repeated' && keyed !== undefined) {
+        const first = (await this.#again(sessionId, keyed, receipt.first)) as T;
         keyed.isReplayed = true;
-        return (await this.#again(sessionId, keyed, receipt.first)) as T;
+        return first;
       }
       const records = accepted(receipt);
       const answered = await answer(records);

@@ -51,6 +51,7 @@ export const createSession = {
     'unknown_tool',
     'unknown_environment',
     'unknown_credential',
+    'environment_failed',
     ...CREATE_REFUSALS,
   ],
 } as const satisfies GuardedContract;
@@ -113,5 +114,5 @@ export const deleteSession = {
   query: noQuery,
   isKeyed: true,
   answers: { 204: { description: 'It is gone.' } },
-  refusals: ['must_end', 'idempotency_in_progress', 'idempotency_ambiguous'],
+  refusals: ['must_end', 'teardown_failed', 'idempotency_in_progress', 'idempotency_ambiguous'],
 } as const satisfies GuardedContract;

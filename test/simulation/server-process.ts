@@ -1,5 +1,6 @@
 /** One process of the simulated world: Brain as the server composes it, on ports that die with it. */
 import { createBrain, type Brain } from '../../services/brain.ts';
+import type { EnvironmentDriver, EnvironmentDrivers } from '../../services/environments/operation.ts';
 import type { LoopRegistry } from '../../services/loops/loop-registry.ts';
 import { loopRegistry } from '../../services/loops/loop-registry.ts';
 import type { Clock, LogFacts } from '../../services/ports.ts';
@@ -7,6 +8,7 @@ import { Secrets } from '../../services/secrets.ts';
 import { noTelemetry } from '../../services/telemetry.ts';
 import { Vault } from '../../services/vault.ts';
 import { TenantCredentialFiles } from '../../storage/credential-files.ts';
+import { TenantEnvironmentFiles } from '../../storage/environment-files.ts';
 import { FileClaimStore } from '../../storage/file-claim-store.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { vaultKeyFile } from '../../storage/vault-key-file.ts';
@@ -17,6 +19,14 @@ import type { EffectsPort } from './effects-port.ts';
 import { testLoop, type LoopWatcher } from './test-loop.ts';
 
 const VAULT_KEY = new Uint8Array(32);
+
+/** No session of the simulated world has an environment. */
+const NO_ENVIRONMENT: EnvironmentDriver = {
+  send: () => {
+    throw new Error('nothing is sent to an environment here');
+  },
+};
+const NO_ENVIRONMENTS: EnvironmentDrivers = { http: NO_ENVIRONMENT, host: NO_ENVIRONMENT };
 
 const MINUTE_MS = 60_000;
 
@@ -45,6 +55,8 @@ export async function startBrain({ disk, clock, random, watcher, ports, log }: P
     store,
     claims: new FileClaimStore(store.directory),
     credentials,
+    environmentFiles: new TenantEnvironmentFiles(store.directory),
+    drivers: NO_ENVIRONMENTS,
     vault,
     secrets: new Secrets([]),
     clock,

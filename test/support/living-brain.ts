@@ -8,10 +8,12 @@ import { Secrets } from '../../services/secrets.ts';
 import type { TurnLimits } from '../../services/turn-scope.ts';
 import { Vault } from '../../services/vault.ts';
 import { TenantCredentialFiles } from '../../storage/credential-files.ts';
+import { TenantEnvironmentFiles } from '../../storage/environment-files.ts';
 import { FileClaimStore } from '../../storage/file-claim-store.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { vaultKeyFile } from '../../storage/vault-key-file.ts';
 import { HandleCount } from './handle-count.ts';
+import { ScriptedEnvironments } from './scripted-environments.ts';
 import { ScriptedModel } from './scripted-model.ts';
 import { ScriptedTools } from './scripted-tools.ts';
 import type { TelemetryLine } from '../../services/telemetry.ts';
@@ -30,6 +32,7 @@ export interface LivingBrainOptions {
   readonly clock?: SimulatedClock;
   readonly model?: ScriptedModel;
   readonly tools?: ScriptedTools;
+  readonly environments?: ScriptedEnvironments;
   readonly loops?: TestLoops;
   readonly limits?: Partial<TurnLimits>;
   readonly runningTurnsMax?: number;
@@ -47,6 +50,7 @@ export class LivingBrain {
   readonly clock: SimulatedClock;
   readonly model: ScriptedModel;
   readonly tools: ScriptedTools;
+  readonly environments: ScriptedEnvironments;
   readonly loops: TestLoops;
   readonly handles: HandleCount;
   readonly log: readonly LogLine[];
@@ -65,6 +69,7 @@ export class LivingBrain {
     this.clock = options.clock;
     this.model = options.model;
     this.tools = options.tools;
+    this.environments = options.environments;
     this.loops = options.loops;
     this.brain = started.brain;
     this.#process = started.process;
@@ -79,6 +84,7 @@ export class LivingBrain {
       clock = new SimulatedClock(),
       model = new ScriptedModel(),
       tools = new ScriptedTools(['look', 'act']),
+      environments = new ScriptedEnvironments(),
       loops = new TestLoops(),
     } = options;
     const log: LogLine[] = [];
@@ -95,6 +101,7 @@ export class LivingBrain {
       store,
       claims: new FileClaimStore(store.directory),
       credentials,
+      environmentFiles: new TenantEnvironmentFiles(store.directory),
       vault: await Vault.open({ key: VAULT_KEY, keyFile: vaultKeyFile(store.directory), random, hasSealed: () => credentials.hasAny() }),
       secrets: new Secrets(options.serverSecrets ?? []),
       clock,
@@ -102,6 +109,7 @@ export class LivingBrain {
       log: logger,
       models: model,
       tools,
+      drivers: environments,
       loops,
       limits: { ...LIMITS, ...options.limits },
       runningTurnsMax: options.runningTurnsMax ?? 64,
@@ -109,7 +117,7 @@ export class LivingBrain {
       telemetry: { write: (line) => void telemetry.push(line) },
       retain: options.retain ?? null,
     });
-    return new LivingBrain({ ...options, disk, clock, model, tools, loops }, { brain, process, handles, log, telemetry });
+    return new LivingBrain({ ...options, disk, clock, model, tools, environments, loops }, { brain, process, handles, log, telemetry });
   }
 
   /** Resolves when the process that it runs in is dead. */
@@ -149,7 +157,8 @@ export class LivingBrain {
   async restart(options: Partial<LivingBrainOptions> = {}): Promise<LivingBrain> {
     this.disk.kill(this.#process);
     await quiescence();
-    return LivingBrain.start({ ...this.#options, disk: this.disk, clock: this.clock, model: this.model, tools: this.tools, loops: this.loops, ...options });
+    const { disk, clock, model, tools, environments, loops } = this;
+    return LivingBrain.start({ ...this.#options, disk, clock, model, tools, environments, loops, ...options });
   }
 
   /** What the device holds of a session when the power goes now. Every process ends. */
