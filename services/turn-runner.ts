@@ -20,17 +20,15 @@ import { ModelCalls } from './model-calls.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import type { Log } from './ports.ts';
 import { ActorStopped, type Receipt } from './session-actor.ts';
-import type { ModelKey, SessionCredentials } from './session-credentials.ts';
+import type { ModelKey } from './session-credentials.ts';
 import { ToolCalls } from './tool-calls.ts';
-import type { ToolRegistry } from './tools/tool.ts';
+import { ToolExecutors, type ToolExecutorsServices } from './tools/tool-executors.ts';
 import type { TurnScope } from './turn-scope.ts';
 import type { TurnSlots } from './turn-slots.ts';
 
-export interface RunnerServices {
+export interface RunnerServices extends ToolExecutorsServices {
   readonly loops: LoopRegistry;
   readonly models: ModelRegistry;
-  readonly tools: ToolRegistry;
-  readonly sessionCredentials: SessionCredentials;
   readonly slots: TurnSlots;
   readonly log: Log;
 }
@@ -42,11 +40,13 @@ const TOO_LARGE: TurnEnding = { kind: 'failed', code: 'loop_error', message: "th
 export class TurnRunner {
   readonly #scope: TurnScope;
   readonly #services: RunnerServices;
+  readonly #executors: ToolExecutors;
   #modelKey: ModelKey = { kind: 'unavailable', reason: 'the turn has not begun' };
 
   constructor(scope: TurnScope, services: RunnerServices) {
     this.#scope = scope;
     this.#services = services;
+    this.#executors = new ToolExecutors(scope.sessionId, scope.created, services);
   }
 
   /** Runs the turn to its end. Rejects only where the turn could not be closed: the session must be discarded then. */
@@ -75,6 +75,7 @@ export class TurnRunner {
       await this.#finishAfter(this.#activate());
     } finally {
       credential.release();
+      this.#executors.release();
     }
   }
 
@@ -140,7 +141,7 @@ export class TurnRunner {
     const scope = this.#scope;
     const extensions = new Extensions(scope);
     const models = new ModelCalls(scope, this.#services.models, this.#modelKey, this.#services.log);
-    return loopHost(scope, activation, { extensions, models, tools: new ToolCalls(scope, this.#services.tools, extensions) });
+    return loopHost(scope, activation, { extensions, models, tools: new ToolCalls(scope, this.#executors, extensions) });
   }
 
   #input(): TurnInput {

@@ -16,9 +16,14 @@ export class TurnStage {
     this.sessionId = sessionId;
   }
 
-  static async set(turn: Turn, options: LivingBrainOptions & { readonly session?: Partial<CreateSession> } = {}): Promise<TurnStage> {
-    const { session, ...rest } = options;
+  /** `before`: what is done before the session is created. */
+  static async set(
+    turn: Turn,
+    options: LivingBrainOptions & { readonly session?: Partial<CreateSession>; readonly before?: (brain: LivingBrain) => Promise<void> } = {},
+  ): Promise<TurnStage> {
+    const { session, before, ...rest } = options;
     const brain = await LivingBrain.start({ ...rest, loops: new TestLoops(turn) });
+    await before?.(brain);
     const { session_id } = await brain.create({ tools: ['look', 'act'], ...session });
     return new TurnStage(brain, session_id);
   }
