@@ -1,10 +1,13 @@
 /**
  * The order in which a request passes, and nothing else: what pages of other origins may read around all of it, failures
- * too, then who is calling, then the route. Health, the front page, the inspector's files and the OpenAPI document are open to everybody.
+ * too, then who is calling, then the route. Health, the front page, the inspector's files and the OpenAPI document are open to
+ * everybody. What a token of its own opens is not asked who is calling: it is an environment, from wherever it runs.
  */
 import type Koa from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
+import type { EnvironmentService } from '../services/environments/declarations.ts';
+import type { CallbackService } from '../services/environments/callbacks.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
@@ -22,7 +25,9 @@ import { addLifecycleSessionRoutes } from './lifecycle/sessions.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
 import { RouteTable } from './route-table.ts';
 import type { RouteDependencies } from './routes.ts';
+import { addCallbackRoutes } from './v1/callbacks.ts';
 import { addCredentialRoutes } from './v1/credentials.ts';
+import { addEnvironmentRoutes } from './v1/environments.ts';
 import { addHistoryRoutes } from './v1/history.ts';
 import { addSessionReadRoutes } from './v1/session-reads.ts';
 import { addSessionRoutes } from './v1/sessions.ts';
@@ -31,6 +36,8 @@ import { addTurnRoutes } from './v1/turns.ts';
 export interface HttpDependencies {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
+  readonly environments: EnvironmentService;
+  readonly callbacks: CallbackService;
   readonly tokens: TokenService;
   readonly page: BuiltPage;
   readonly clock: Clock;
@@ -46,15 +53,17 @@ export interface HttpDependencies {
 }
 
 export function createApp(dependencies: HttpDependencies): Koa {
-  const { sessions, credentials, tokens, page, clock, log, options } = dependencies;
+  const { sessions, credentials, environments, tokens, page, clock, log, options } = dependencies;
   const admit = createAdmission(sessions);
   const open = new RouteTable(admit);
   addHealthRoutes(open, () => dependencies.isDraining());
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
   addInspectorRoutes(open, page);
+  const readBody = createBodyReader(options);
+  addCallbackRoutes(open, { callbacks: dependencies.callbacks, readBody });
 
   const guarded = new RouteTable(admit);
-  const routes: RouteDependencies = { sessions, credentials, clock, log, readBody: createBodyReader(options) };
+  const routes: RouteDependencies = { sessions, credentials, environments, clock, log, readBody };
   addSessionRoutes(guarded, routes);
   addSessionReadRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
@@ -62,6 +71,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addLifecycleSessionRoutes(guarded, routes);
   addLifecycleEventRoutes(guarded, routes);
   addCredentialRoutes(guarded, routes);
+  addEnvironmentRoutes(guarded, routes);
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
   const app = createBareApp(log);

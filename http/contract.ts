@@ -15,7 +15,7 @@ interface Route {
   /** As OpenAPI writes it: `{name}` is a part that a client chooses. */
   readonly path: `/${string}`;
   /** What it is shown together with. */
-  readonly tag: 'Sessions' | 'Turns' | 'History' | 'Session lifecycle' | 'Credentials' | 'Server';
+  readonly tag: 'Sessions' | 'Turns' | 'History' | 'Session lifecycle' | 'Credentials' | 'Environments' | 'Callbacks' | 'Hosts' | 'Server';
   /** One line: what it does. */
   readonly summary: string;
   /** What a client must know besides. */
@@ -76,6 +76,8 @@ export interface AnswerContract {
   readonly example?: unknown;
   /** Of a body that is not JSON. */
   readonly mediaType?: string;
+  /** Of a body that is an event stream and never anything else: each type of event, with its data. */
+  readonly events?: Readonly<Record<string, z.ZodType>>;
   /** Header by header, what it says. */
   readonly headers?: Readonly<Record<string, string>>;
 }

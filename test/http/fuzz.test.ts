@@ -89,7 +89,7 @@ function examplesOf({ operation }: Route): readonly unknown[] {
 
 /** A path of the route: to a session that is there, or to nothing. */
 function pathTo(route: Route, sessionId: string): string {
-  return route.path.replace('{session_id}', sessionId).replace('{name}', 'known').replace('{input_id}', '3.0');
+  return route.path.replace('{session_id}', sessionId).replace('{name}', 'known').replace('{input_id}', '3.0').replace('{sequence}', '4');
 }
 
 describe('every field of every body', () => {

@@ -8,7 +8,9 @@ import { ERROR_RULES } from '../../http/errors.ts';
 import { publicEventOf } from '../../machines/projections/public-events.ts';
 import type { SessionRecord } from '../../machines/records.ts';
 import { systemClock } from '../../services/system.ts';
+import { CALLBACK_TOKEN, FakeCallbackService } from '../support/fake-callback-service.ts';
 import { FakeCredentialService } from '../support/fake-credential-service.ts';
+import { FakeEnvironmentService } from '../support/fake-environment-service.ts';
 import { NO_PAGE } from '../support/fake-page.ts';
 import { FakeSessionService } from '../support/fake-session-service.ts';
 import { FakeTokenService } from '../support/fake-token-service.ts';
@@ -54,6 +56,8 @@ describe('the document', () => {
     const { middleware } = createApp({
       sessions: new FakeSessionService(),
       credentials: new FakeCredentialService(),
+      environments: new FakeEnvironmentService(),
+      callbacks: new FakeCallbackService(),
       tokens: new FakeTokenService(),
       page: NO_PAGE,
       clock: systemClock,
@@ -172,7 +176,22 @@ describe('the answers of the server are what the document says', () => {
     await visit('GET', '/v1/credentials');
     await visit('DELETE', '/v1/credentials/{name}', { at: '/v1/credentials/openai' });
 
+    const [environment, weather] = ['/v1/environments/{name}', { at: '/v1/environments/weather' }];
+    for (const { value } of examplesOf('PUT', environment)) {
+      expect((await visit('PUT', environment, { ...weather, body: value })).status).toBe(200);
+      expect((await visit('GET', environment, weather)).status).toBe(200);
+      expect((await visit('GET', '/v1/environments')).status).toBe(200);
+    }
+    expect((await visit('DELETE', environment, weather)).status).toBe(204);
+
     await visitLifecycle(visit);
+    for (const method of ['result', 'emit', 'progress']) {
+      const template = `/v1/callbacks/{session_id}/{sequence}/${method}`;
+      for (const { value } of examplesOf('POST', template)) {
+        const headers = { authorization: `Bearer ${CALLBACK_TOKEN}` };
+        expect((await visit('POST', template, { at: `/v1/callbacks/${id}/4/${method}`, body: value, headers })).status).toBe(204);
+      }
+    }
     expect([...visited].toSorted()).toEqual(document.routes.map(({ method, path: template }) => `${method} ${template}`).toSorted());
   });
 
@@ -279,8 +298,8 @@ describe('the codes of errors', () => {
     const said = new Set(document.routes.flatMap((route) => document.refusals(route).map(([code]) => code)));
     const unsaid = Object.keys(ERROR_RULES).filter((code) => !said.has(code));
 
-    // A path without the method is no route; and nobody emits an event over HTTP.
-    expect(unsaid.toSorted()).toEqual(['method_not_allowed', 'reserved_type']);
+    // A path without the method is no route.
+    expect(unsaid.toSorted()).toEqual(['method_not_allowed']);
   });
 
   it('stand under the status that they are answered with', () => {

@@ -4,6 +4,7 @@
  */
 import { Agent, request } from 'node:http';
 import { DescribedServer } from './described-server.ts';
+import { CALLBACK_TOKEN } from './fake-callback-service.ts';
 import { TENANT } from './living-brain.ts';
 import type { OpenApiDocument } from './openapi-document.ts';
 import { saying, ScriptedModel } from './scripted-model.ts';
@@ -101,8 +102,9 @@ export class FuzzTarget {
     if (problem !== null) throw new Error(`${what} is answered as it is not described: ${problem}`);
   }
 
-  #exchange({ method, path, headers = [], body }: Strange): Promise<Answered> {
-    const given = headersOf(headers, body);
+  #exchange(strange: Strange): Promise<Answered> {
+    const { method, path, body } = strange;
+    const given = headersOf(strange);
     return new Promise<Answered>((resolve, reject) => {
       const options = { host: '127.0.0.1', port: this.#server.port, method, path, headers: given, agent: this.#agent, signal: AbortSignal.timeout(HANG_MS) };
       const sent = request(options, (response) => {
@@ -124,11 +126,12 @@ export class FuzzTarget {
   }
 }
 
-/** A header that is named twice is sent twice, but for those of which a client sends one. */
-function headersOf(headers: NonNullable<Strange['headers']>, body: string | undefined): Record<string, string | string[]> {
+/** A header that is named twice is sent twice, but for those of which a client sends one. A callback shows its token. */
+function headersOf({ path, headers = [], body }: Strange): Record<string, string | string[]> {
   const values = new Map<string, string[]>(body === undefined ? [] : [['content-type', ['application/json']]]);
+  if (path.startsWith('/v1/callbacks/')) values.set('authorization', [`Bearer ${CALLBACK_TOKEN}`]);
   for (const [name, value] of headers) {
-    const isSingle = name === 'content-type' || name === 'host';
+    const isSingle = name === 'content-type' || name === 'host' || name === 'authorization';
     values.set(name, isSingle ? [value] : [...(values.get(name) ?? []), value]);
   }
   if (body !== undefined) values.set('content-length', [String(Buffer.byteLength(body))]);
@@ -142,5 +145,6 @@ function headersOf(headers: NonNullable<Strange['headers']>, body: string | unde
 async function standingOf({ living }: DescribedServer): Promise<string> {
   const { sessions } = await living.sessions.list(TENANT, { after: '', limit: 10_000 });
   const credentials = await living.brain.credentials.list(TENANT);
-  return JSON.stringify({ sessions: sessions.map((session) => ({ ...session, resident: null })), credentials });
+  const environments = await living.brain.environments.list(TENANT);
+  return JSON.stringify({ sessions: sessions.map((session) => ({ ...session, resident: null })), credentials, environments });
 }

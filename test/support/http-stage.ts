@@ -5,7 +5,9 @@ import type { Clock, Log, LogFacts } from '../../services/ports.ts';
 import { systemClock } from '../../services/system.ts';
 import type { BuiltPage } from '../../http/built-page.ts';
 import { eventually } from './eventually.ts';
+import { FakeCallbackService } from './fake-callback-service.ts';
 import { FakeCredentialService } from './fake-credential-service.ts';
+import { FakeEnvironmentService } from './fake-environment-service.ts';
 import { NO_PAGE } from './fake-page.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 import { FakeTokenService } from './fake-token-service.ts';
@@ -39,6 +41,8 @@ export interface ErrorBody {
 export class HttpStage {
   readonly sessions = new FakeSessionService();
   readonly credentials = new FakeCredentialService();
+  readonly environments = new FakeEnvironmentService();
+  readonly callbacks = new FakeCallbackService();
   readonly tokens = new FakeTokenService();
   readonly logged: LogLine[] = [];
   readonly #app: HttpApp;
@@ -49,6 +53,8 @@ export class HttpStage {
     this.#app = createHttpApp({
       sessions: this.sessions,
       credentials: this.credentials,
+      environments: this.environments,
+      callbacks: this.callbacks,
       tokens: this.tokens,
       page: options.page ?? NO_PAGE,
       clock: options.clock ?? systemClock,

@@ -1,7 +1,9 @@
 /** The HTTP layer on a real loopback socket, over the services as the server composes them, on a simulated disk and clock. */
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
+import type { CallbackService } from '../../services/environments/callbacks.ts';
 import { systemClock } from '../../services/system.ts';
 import type { TokenService } from '../../services/tokens.ts';
+import { FakeCallbackService } from './fake-callback-service.ts';
 import { SMALL_PAGE } from './fake-page.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 import { LivingBrain, type LivingBrainOptions } from './living-brain.ts';
@@ -10,6 +12,8 @@ export interface Doors {
   readonly apiKey?: string;
   /** Default: there are none. */
   readonly tokens?: TokenService;
+  /** Default: a fake one, of which nothing comes. */
+  readonly callbacks?: CallbackService;
 }
 
 export interface LivingServerOptions extends LivingBrainOptions, Doors {}
@@ -30,15 +34,17 @@ export class LivingServer {
     this.port = port;
   }
 
-  static async open({ apiKey, tokens, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
-    return LivingServer.over(await LivingBrain.start(options), { ...(apiKey === undefined ? {} : { apiKey }), ...(tokens === undefined ? {} : { tokens }) });
+  static async open({ apiKey, tokens, callbacks, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
+    return LivingServer.over(await LivingBrain.start(options), { ...(apiKey === undefined ? {} : { apiKey }), ...(tokens === undefined ? {} : { tokens }), ...(callbacks === undefined ? {} : { callbacks }) });
   }
 
   /** Another server over services that run already: those of a process that was started again. */
-  static async over(living: LivingBrain, { apiKey, tokens = new FakeTokenService() }: Doors = {}): Promise<LivingServer> {
+  static async over(living: LivingBrain, { apiKey, tokens = new FakeTokenService(), callbacks = new FakeCallbackService() }: Doors = {}): Promise<LivingServer> {
     const app = createHttpApp({
       sessions: living.brain.sessions,
       credentials: living.brain.credentials,
+      environments: living.brain.environments,
+      callbacks,
       tokens,
       page: SMALL_PAGE,
       // The sockets are real, and so are the bounds on them.
