@@ -52,6 +52,11 @@ export const ALLOWANCES: readonly Allowance[] = [
     reason: 'The network of the browser, and the chance that keys of requests are made of.',
   },
   {
+    path: 'client/system.ts',
+    rules: ['Date', 'fetch', 'setTimeout', 'Math.random', 'crypto.getRandomValues', 'globalThis'],
+    reason: 'The real network, clock and chance of a client, in Node and in browsers.',
+  },
+  {
     path: 'cli/start.ts',
     rules: ['process', 'dynamic import'],
     reason: 'Puts the program together: its options, signals and exit code, and the operator\'s tools file.',
@@ -90,5 +95,10 @@ export const ALLOWANCES: readonly Allowance[] = [
     path: 'cli/demo/demo-client.ts',
     rules: ['fetch'],
     reason: 'A client, whose world is the server.',
+  },
+  {
+    path: 'bench/',
+    rules: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:http', 'node:os', 'node:timers/promises', 'setTimeout', 'process', 'performance', 'fetch', 'globalThis', 'undici'],
+    reason: 'A program of its own, that measures the real world from outside.',
   },
 ];

@@ -29,10 +29,12 @@ const LAYERS_BELOW: Readonly<Record<Layer, readonly Layer[]>> = {
 const PACKAGES_OF: Readonly<Partial<Record<Layer, readonly string[]>>> = {
   machines: ['xstate'],
   storage: ['fs-native-extensions'],
+  // Whoever imports the package gets these with it, into a browser too.
+  client: ['eventsource-parser'],
 };
 
 /** The layers that run where there is no Node. */
-const LAYERS_WITHOUT_NODE: readonly Layer[] = ['machines'];
+const LAYERS_WITHOUT_NODE: readonly Layer[] = ['machines', 'client'];
 
 export function importsOf(sources: Sources): readonly Import[] {
   return [...sources.files].flatMap(([file, source]) =>

@@ -1,0 +1,23 @@
+/** The package's face: `import { Brain } from "@aexhq/brain"`. */
+export type { LivingEvent, LivingToldEvent, OtherType, RecordedEvent, ToldEvent } from '../http/wire/event-types.ts';
+export { Brain, type BrainOptions } from './brain.ts';
+export { httpEnv, type Environment, type EnvironmentTool, type HttpEnvironmentOptions } from './environments.ts';
+export {
+  BrainAbortError,
+  BrainClosedError,
+  BrainConnectionError,
+  BrainError,
+  BrainTimeoutError,
+  StructuredOutputError,
+  type ErrorCode,
+  type KnownErrorCode,
+  type OutputAttempt,
+} from './errors.ts';
+export { LifecycleSession, type QueuedEvent, type QueueOptions } from './lifecycle-session.ts';
+export type { CheckedJsonSchema, OutputType, StandardSchema } from './output-type.ts';
+export type { ClientClock, Fetch } from './ports.ts';
+export { Session, type OutputOptions, type ReadOptions, type SendOptions, type StreamOptions, type SubmitOptions } from './session.ts';
+export type * from './session-types.ts';
+export type { Sessions } from './sessions.ts';
+export type { OutputRequest, StructuredTurn } from './structured-output.ts';
+export type { CallOptions, KeyedOptions } from './transport.ts';
