@@ -4,18 +4,20 @@ import type { Context } from 'koa';
 import type { z } from 'zod';
 import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
+import type { EnvironmentService } from '../services/environments/declarations.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { BodyReader } from './body.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
 import { isWellFormed } from './wire/json-text.ts';
-import { isSessionId } from './wire/names.ts';
+import { isSessionId, nameSchema } from './wire/names.ts';
 import { pointerOf } from './wire/pointer.ts';
 import { problemIn } from './wire/problems.ts';
 
 export interface RouteDependencies {
   readonly sessions: SessionService;
   readonly credentials: CredentialService;
+  readonly environments: EnvironmentService;
   readonly clock: Clock;
   readonly log: Log;
   readonly readBody: BodyReader;
@@ -37,6 +39,13 @@ export function parameterOf(context: Context, name: string): string {
   const value: unknown = typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
   if (typeof value !== 'string') throw new TypeError(`the route has no {${name}} in its path`);
   return value;
+}
+
+/** The name that the path gives to what the request stores. */
+export function nameGivenIn(context: Context): string {
+  const name = nameSchema.safeParse(parameterOf(context, 'name'));
+  if (name.success) return name.data;
+  throw new HttpError('invalid_request', `the name ${name.error.issues[0]?.message ?? 'is not accepted'}`, { field: '/name' });
 }
 
 /** The session that the path names. What cannot be an id is no session's, nor is another one to a caller of one session. */

@@ -2,7 +2,7 @@
 import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import type { RouteTable } from '../route-table.ts';
-import { parameterOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
+import { nameGivenIn, parameterOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
 import { credentialListAnswer } from '../wire/answers.ts';
 import { nameSchema } from '../wire/names.ts';
 import { deleteCredential, listCredentials, storeCredential } from './credential-contracts.ts';
@@ -10,12 +10,9 @@ import { deleteCredential, listCredentials, storeCredential } from './credential
 export function addCredentialRoutes(table: RouteTable, { credentials, readBody }: RouteDependencies): void {
   table.guarded(storeCredential, async (context, tenant) => {
     parseQuery(storeCredential.query, context);
-    const name = nameSchema.safeParse(parameterOf(context, 'name'));
-    if (!name.success) {
-      throw new HttpError('invalid_request', `the name ${name.error.issues[0]?.message ?? 'is not accepted'}`, { field: '/name' });
-    }
+    const name = nameGivenIn(context);
     const { value } = parseBody(storeCredential.body.schema, await readBody(context));
-    await credentials.put(tenant, name.data, value);
+    await credentials.put(tenant, name, value);
     context.status = 204;
   });
 

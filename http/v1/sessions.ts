@@ -1,6 +1,5 @@
 /** `/v1/sessions`: create, label and delete. */
 import type { CreateSession } from '../../services/session-service.ts';
-import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import { answerOnce } from '../keyed.ts';
 import type { RouteTable } from '../route-table.ts';
@@ -41,11 +40,7 @@ export function addSessionRoutes(table: RouteTable, dependencies: RouteDependenc
 }
 
 function createRequest(body: CreateSessionBody): CreateSession {
-  const { environments, system, ...rest } = body;
-  const [environment] = environments ?? [];
-  if (environment !== undefined) {
-    throw new HttpError('unknown_environment', `there is no environment named ${environment}`, { field: '/environments/0' });
-  }
+  const { system, ...rest } = body;
   return {
     ...rest,
     surface: 'v1',

@@ -149,13 +149,13 @@ describe('the fields of a body', () => {
     await expectRefusal(response, { status: 400, code: 'invalid_request', field: '/after_stop', message: /one of/ });
   });
 
-  it('knows no environment by any name', async () => {
-    await expectRefusal(await stage.post('/v1/sessions', { environments: ['nowhere'] }), {
-      status: 422,
-      code: 'unknown_environment',
-      field: '/environments/0',
-      message: /no environment named nowhere/,
-    });
+  it.each([
+    [{ environments: ['a', 'a'] }, '/environments/1'],
+    [{ environments: ['-a'] }, '/environments/0'],
+    [{ environments: [{ name: 'a', url: 'http://x' }] }, '/environments/0'],
+    [{ environments: 'a' }, '/environments'],
+  ])('S-157: takes environments by their names alone, each once: %j', async (body, field) => {
+    await expectRefusal(await stage.post('/v1/sessions', body), { status: 400, code: 'invalid_request', field, message: /./ });
   });
 });
 
