@@ -8,7 +8,7 @@ import { FileSessionStore } from '../../storage/file-session-store.ts';
 import { NodeDisk } from '../../storage/node-disk.ts';
 import { hasChromium } from '../support/chromium.ts';
 import { inspectorsInOneBrowser, type Inspector } from '../support/inspector.ts';
-import { journalOfTurns } from '../support/journal-of-turns.ts';
+import { journalOfTurns } from '../../bench/journal-of-turns.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 const isThere = await hasChromium();

@@ -12,7 +12,8 @@ const SOLE_CALLERS: Readonly<Record<string, readonly string[]>> = {
   'Tool.run': ['services/tool-calls.ts'],
   'AgentLoop.turn': ['services/turn-runner.ts'],
   // Records are committed as they were decided on the chart: a command's, and those that close what was left open.
-  'Journal.append': ['services/session-actor.ts', 'services/session-recovery.ts'],
+  // The benchmark writes journals that no server has.
+  'Journal.append': ['bench/journal-writer.ts', 'services/session-actor.ts', 'services/session-recovery.ts'],
   // Whoever hears of a commit hears of it after it is durable and evolved: while it happens, and when it is recovered.
   'Catalog.set': ['services/session-entry.ts', 'services/session-files.ts'],
   'EventFeed.committed': ['services/session-entry.ts', 'services/session-files.ts'],

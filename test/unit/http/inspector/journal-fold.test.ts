@@ -6,7 +6,7 @@ import { momentOf, SHOWN_MESSAGES } from '../../../../http/inspector/model/momen
 import { rowOf } from '../../../../http/inspector/model/record-row.ts';
 import type { SessionRecord } from '../../../../machines/records.ts';
 import { SessionState } from '../../../../machines/replay.ts';
-import { journalOfTurns } from '../../../support/journal-of-turns.ts';
+import { journalOfTurns } from '../../../../bench/journal-of-turns.ts';
 
 const FIXTURES = path.resolve(import.meta.dirname, '../../../replay/fixtures');
 

@@ -8,7 +8,7 @@ import { rowOf } from '../../../../http/inspector/model/record-row.ts';
 import { sequencesWith } from '../../../../http/inspector/model/record-search.ts';
 import { placeIn, scaleOf, ticksOf } from '../../../../http/inspector/model/time-scale.ts';
 import { visitedStates } from '../../../../http/inspector/model/visited.ts';
-import { journalOfTurns } from '../../../support/journal-of-turns.ts';
+import { journalOfTurns } from '../../../../bench/journal-of-turns.ts';
 
 const records = journalOfTurns(2);
 const rows = records.map(rowOf);

@@ -1,6 +1,6 @@
 /** A journal of many turns with a tool call each, as the charts lead it: for what has to stay quick however long a session is. */
-import { Draft, SNAPSHOT_OF_NO_SESSION } from '../../machines/dry-run.ts';
-import type { SessionCreated, SessionRecord } from '../../machines/records.ts';
+import { Draft, SNAPSHOT_OF_NO_SESSION } from '../machines/dry-run.ts';
+import type { Retain, SessionCreated, SessionRecord } from '../machines/records.ts';
 
 const STARTED_AT = 1_767_268_800_000;
 
@@ -17,10 +17,13 @@ const CREATED: SessionCreated = {
   metadata: {},
 };
 
-/** 15 records a turn, after the first two. */
-export function journalOfTurns(turns: number): readonly SessionRecord[] {
+/** After the first two records of a session. */
+export const RECORDS_PER_TURN = 15;
+
+/** `retain`: as the server is to keep the session in memory. */
+export function journalOfTurns(turns: number, { retain = null }: { readonly retain?: Retain } = {}): readonly SessionRecord[] {
   const draft = new Draft(SNAPSHOT_OF_NO_SESSION);
-  draft.add('session_created', CREATED);
+  draft.add('session_created', { ...CREATED, retain });
   draft.add('session_ready', {});
   for (let turn = 0; turn < turns; turn += 1) addTurn(draft, turn);
   return draft.records.map((record) => ({ ...record, recorded_at: STARTED_AT + record.sequence * 10 }));

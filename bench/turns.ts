@@ -1,0 +1,82 @@
+/** Turns: how long one takes, and how many a second. What the scripted model takes of it is not the server's. */
+import { dataDirectory, type Bench } from './bench.ts';
+import { PLAIN_SESSION, type CreateBody } from './client.ts';
+import { inParallel, rateOf, timed } from './load.ts';
+import { ServerUnderTest } from './server-under-test.ts';
+import { p50 } from './statistics.ts';
+
+/** What a client of the model would send of its own: as large as the first request of a session. */
+const MODEL_REQUEST = { model: 'plain', stream: true, messages: [{ role: 'user', content: 'How long does it take to hear this?' }] };
+const INPUT = 'How long does it take to hear this?';
+const TOOL_SESSION: CreateBody = { model: { provider: 'openai', name: 'tools' }, tools: ['look'] };
+/** Of a turn with two rounds of tools: one each, and one for the answer. */
+const TOOL_LOOP_MODEL_CALLS = 3;
+/** As many as the percentile needs, and more where there is time. */
+const SHORT_SAMPLES = 20;
+const LONG_SAMPLES = 60;
+const CREATE_WIDTH = 16;
+const WARM_UP_TURNS = 200;
+
+export async function measureTurns(bench: Bench): Promise<void> {
+  const { findings, yardsticks, isLong, profileDirectory } = bench;
+  const nodeFlags = profileDirectory === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
+  const server = await ServerUnderTest.start({ dataDirectory: await dataDirectory(bench), modelUrl: bench.model.client.url, nodeFlags });
+  const samples = isLong ? LONG_SAMPLES : SHORT_SAMPLES;
+  const rounds = isLong ? 9 : 5;
+  await warmUp(server);
+  for (let round = 0; round < rounds; round += 1) {
+    findings.add('turn_echo', await turnMs(bench, server, samples) / (await yardsticks.echoMs(4 * samples)));
+    await measureToolLoop(bench, server, samples);
+    await measureRates(bench, server, isLong ? 4 : 0.8);
+  }
+  await server.stop();
+}
+
+async function warmUp({ client }: ServerUnderTest): Promise<void> {
+  const ids = await inParallel(Array.from({ length: CREATE_WIDTH }), CREATE_WIDTH, () => client.create());
+  await inParallel(Array.from({ length: WARM_UP_TURNS }), 1, async (_, index) => client.send(ids[index % ids.length] ?? '', INPUT));
+}
+
+/** Answers its p50, less the model's time, and tells it in F. */
+async function turnMs({ findings, yardsticks, model }: Bench, { client }: ServerUnderTest, samples: number): Promise<number> {
+  const released = await client.create();
+  const resident = await client.create({ ...PLAIN_SESSION, idle_ttl_ms: 0 });
+  const told = await yardsticks.inFlushes(samples, async () => ({
+    'model call': await timed(() => model.client.post('/v1/chat/completions', MODEL_REQUEST)),
+    'synchronous turn': await timed(() => client.send(released, INPUT)),
+    'turn, session in memory': await timed(() => client.send(resident, INPUT)),
+  }));
+  const own = told['synchronous turn'] - told['model call'];
+  findings.add('turn', own);
+  findings.add('turn_resident', told['turn, session in memory'] - told['model call']);
+  return p50(findings.latency('synchronous turn').slice(-samples)) - p50(findings.latency('model call').slice(-samples));
+}
+
+async function measureToolLoop({ findings, yardsticks, model }: Bench, { client }: ServerUnderTest, samples: number): Promise<void> {
+  const id = await client.create(TOOL_SESSION);
+  const told = await yardsticks.inFlushes(samples, async () => ({
+    'model call': await timed(() => model.client.post('/v1/chat/completions', MODEL_REQUEST)),
+    'tool loop': await timed(() => client.send(id, INPUT)),
+  }));
+  findings.add('tool_loop', told['tool loop'] - TOOL_LOOP_MODEL_CALLS * told['model call']);
+}
+
+async function measureRates({ findings, yardsticks, model, cores }: Bench, { client }: ServerUnderTest, seconds: number): Promise<void> {
+  const rateWith = async (sessions: number): Promise<number> => {
+    const ids = await inParallel(Array.from({ length: sessions }), CREATE_WIDTH, () => client.create());
+    const modelBefore = await model.processorSeconds();
+    const { count, total } = await rateOf(ids.map((id) => () => client.send(id, INPUT)), seconds);
+    const modelSeconds = ((await model.processorSeconds()) - modelBefore) * (count / total);
+    // The model takes a part of the machine that a real one would not.
+    return count / (seconds - modelSeconds / cores);
+  };
+  const before = await yardsticks.echoRate(seconds / 2);
+  findings.add('turns_1', await rateWith(1));
+  const of64 = await rateWith(64);
+  const after = await yardsticks.echoRate(seconds / 2);
+  const of256 = await rateWith(256);
+  findings.add('turns_64', of64);
+  findings.add('turns_64_echo', of64 / ((before + after) / 2));
+  findings.add('turns_256', of256);
+  findings.add('turns_256_over_64', of256 / of64);
+}
