@@ -144,7 +144,7 @@ export interface Origin {
   readonly sequence: Sequence;
 }
 
-interface OfTurn {
+export interface OfTurn {
   /** The `message_queued` whose turn this is. */
   readonly message_sequence: Sequence;
 }
