@@ -3,11 +3,11 @@
  * `nothing` (it is so already), or the code of a refusal. `fault` is a command that nobody may give there.
  */
 import { describe, expect, it } from 'vitest';
-import type { Command, SessionCommand, TurnCommand } from '../../machines/commands.ts';
+import type { Command, EnvironmentResult, SessionCommand, TurnCommand } from '../../machines/commands.ts';
 import { RefusedByChart } from '../../machines/dry-run.ts';
 import { CHART_STATES, type ChartState } from '../../machines/projections/status.ts';
 import type { SessionCreated } from '../../machines/records.ts';
-import { CREATED, startTurn, Story } from '../support/session-story.ts';
+import { CREATED, environmentOf, startTurn, Story } from '../support/session-story.ts';
 
 type Row = readonly [
   none: string,
@@ -43,8 +43,28 @@ const SESSION_ROWS: Readonly<Record<SessionRows, Row>> = {
   resume: ['not_resumable', 'not_resumable', 'nothing', 'nothing', 'not_resumable', 'not_resumable', 'session_resumed', 'session_resumed', 'not_resumable', 'not_resumable', 'not_resumable'],
   delete: ['must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'must_end', 'session_delete_requested', 'session_delete_requested', 'must_end', 'session_delete_requested'],
   change_metadata: ['session_ended', METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, METADATA, 'session_ended'],
-  end_environment_operation: Array.from({ length: 11 }, () => 'operation_over') as unknown as Row,
+  end_environment_operation: ['operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over', 'operation_over'],
   suspend: ['nothing', 'nothing', 'session_suspended', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
+};
+
+/** While one operation of an environment is under way, in the states in which one can be. */
+type OpenRow = readonly [creating: string, unusable: string, ending: string, ended: string];
+
+const OPEN_ROWS: Readonly<Record<Exclude<SessionRows, 'end_environment_operation'> | 'operation done' | 'operation failed', OpenRow>> = {
+  create: ['fault', 'fault', 'fault', 'fault'],
+  'send sync': ['session_busy', 'session_ended', 'session_ending', 'session_ended'],
+  'send async': ['session_busy', 'session_ended', 'session_ending', 'session_ended'],
+  'send queue': ['session_busy', 'session_ended', 'session_ending', 'session_ended'],
+  withdraw: ['not_waiting', 'not_waiting', 'not_waiting', 'not_waiting'],
+  cancel: ['nothing', 'nothing', 'nothing', 'nothing'],
+  'end wait': ['session_end_requested', 'session_ending', 'nothing', 'nothing'],
+  'end interrupt': ['session_end_requested', 'session_ending', 'nothing', 'nothing'],
+  resume: ['not_resumable', 'not_resumable', 'not_resumable', 'not_resumable'],
+  delete: ['must_end', 'session_busy', 'must_end', 'session_busy'],
+  change_metadata: [METADATA, METADATA, METADATA, 'session_ended'],
+  suspend: ['nothing', 'nothing', 'nothing', 'nothing'],
+  'operation done': ['environment_setup_ended session_ready', 'environment_teardown_ended', 'environment_detach_ended session_ended', 'environment_teardown_ended'],
+  'operation failed': ['environment_setup_failed session_failed', 'environment_teardown_failed', 'environment_detach_failed session_ended', 'environment_teardown_failed'],
 };
 
 /** A turn's commands outside of a turn are late, and refused as that. */
@@ -110,6 +130,45 @@ const STORIES: Readonly<Record<ChartState, () => Story>> = {
     return story;
   },
 };
+
+const OPEN_STATES = ['creating', 'unusable', 'ending', 'ended'] as const satisfies readonly ChartState[];
+type OpenState = (typeof OPEN_STATES)[number];
+
+/** A session in whose environment something is under way. */
+const OPEN_STORIES: Readonly<Record<OpenState, () => Story>> = {
+  creating: () => created({ environments: [environmentOf('laptop')] }),
+  unusable: () => {
+    const story = created({ environments: [environmentOf('laptop')] });
+    story.recover();
+    story.command({ kind: 'delete' });
+    return story;
+  },
+  ending: () => {
+    const story = created({ environments: [environmentOf('laptop')] });
+    story.command(endOfOperation(story, DONE));
+    story.command({ kind: 'end', mode: 'wait' });
+    return story;
+  },
+  ended: () => {
+    const story = OPEN_STORIES.ending();
+    story.command(endOfOperation(story, DONE));
+    story.command({ kind: 'delete' });
+    return story;
+  },
+};
+
+const DONE: EnvironmentResult = { kind: 'done', receipt: { type: 'accepted' } };
+const NOT_DONE: EnvironmentResult = { kind: 'failed', outcome: 'unknown', code: 'x', message: 'x' };
+
+function endOfOperation(story: Story, result: EnvironmentResult): SessionCommand {
+  const [started_sequence = 0] = Object.keys(story.state.context.open).map(Number);
+  return { kind: 'end_environment_operation', started_sequence, result };
+}
+
+function openCommand(story: Story, name: string): SessionCommand {
+  if (name === 'operation done') return endOfOperation(story, DONE);
+  return name === 'operation failed' ? endOfOperation(story, NOT_DONE) : SESSION_COMMANDS[name as SessionRows];
+}
 
 function created(how: Partial<SessionCreated> = {}): Story {
   const story = new Story();
@@ -184,6 +243,10 @@ function cells(rows: Readonly<Record<string, Row>>): readonly (readonly [string,
   return Object.entries(rows).flatMap(([name, row]) => CHART_STATES.map((state, column) => [name, state, String(row[column])] as const));
 }
 
+function openCells(): readonly (readonly [string, OpenState, string])[] {
+  return Object.entries(OPEN_ROWS).flatMap(([name, row]) => OPEN_STATES.map((state, column) => [name, state, String(row[column])] as const));
+}
+
 describe('a command', () => {
   it.each(CHART_STATES)('is given where a session is really in %s', (state) => {
     expect(STORIES[state]().state.state).toBe(state);
@@ -191,6 +254,19 @@ describe('a command', () => {
 
   it.each(cells(SESSION_ROWS))('%s in %s is %s', (name, state, expected) => {
     expect(outcomeOf(STORIES[state](), SESSION_COMMANDS[name as SessionRows])).toBe(expected);
+  });
+
+  it.each(OPEN_STATES)('is given where a session is really in %s, with an operation of its environment open', (state) => {
+    const { state: told } = OPEN_STORIES[state]();
+
+    expect(told.state).toBe(state);
+    expect(Object.keys(told.context.open)).toHaveLength(1);
+  });
+
+  it.each(openCells())('%s in %s, with an operation of its environment open, is %s', (name, state, expected) => {
+    const story = OPEN_STORIES[state]();
+
+    expect(outcomeOf(story, openCommand(story, name))).toBe(expected);
   });
 
   it.each(cells(TURN_ROWS))('%s in %s is %s', (name, state, expected) => {

@@ -20,6 +20,12 @@ function failTurn(story: Story, message_sequence: number): void {
   story.command({ kind: 'close_turn', message_sequence, ending, open: 'unknown' });
 }
 
+function end(story: Story, started_sequence: number, how: 'done' | 'unknown'): void {
+  const done = { kind: 'done', receipt: { type: 'accepted' } } as const;
+  const result = how === 'done' ? done : ({ kind: 'failed', outcome: how, code: 'x', message: 'x' } as const);
+  story.command({ kind: 'end_environment_operation', started_sequence, result });
+}
+
 describe('explanationOf', () => {
   it('says nothing of a session that waits for nobody: at rest, and ended', () => {
     const story = new Story();
@@ -79,13 +85,46 @@ describe('explanationOf', () => {
     expect(explanation(story)).toMatch(/with its turn, cancelled: the turn was cancelled; it takes messages again once it is resumed\.$/);
   });
 
-  it('says of a session that is being created, ended or deleted which environments it waits for, and for what', () => {
+  it('says of a session that is created, ended or deleted which environments it waits for, and what may be left of them', () => {
     const story = new Story();
-    const environments = [environmentOf('laptop'), environmentOf('sandbox', 'http')];
+    const environments = ['laptop', 'sandbox'].map((name) => environmentOf(name));
     story.command({ kind: 'create', created: { ...CREATED, environments }, transcript: [] });
     expect(explanation(story)).toBe(
       'The session is being created; waits for the setup of the environment laptop since 1970-01-01T00:00:02Z, the setup of the environment sandbox since 1970-01-01T00:00:03Z.',
     );
+    end(story, 2, 'done');
+    expect(explanation(story)).toBe('The session is being created; waits for the setup of the environment sandbox since 1970-01-01T00:00:03Z.');
+    end(story, 3, 'done');
+    expect(explanation(story)).toBeNull();
+
+    story.command({ kind: 'end', mode: 'wait' });
+    end(story, 8, 'done');
+    expect(explanation(story)).toBe('The session is ending; waits for the detach of the environment sandbox since 1970-01-01T00:00:09Z.');
+    end(story, 9, 'unknown');
+    expect(explanation(story)).toBeNull();
+
+    story.command({ kind: 'delete' });
+    end(story, 14, 'done');
+    expect(explanation(story)).toBe('The session is being deleted; waits for the teardown of the environment sandbox since 1970-01-01T00:00:15Z.');
+    end(story, 15, 'unknown');
+    expect(explanation(story)).toBe('The session has ended; the environment sandbox may still be there, until a delete tears it down.');
+  });
+
+  it('says of a creation that an end was asked for it', () => {
+    const story = new Story();
+    story.command({ kind: 'create', created: { ...CREATED, environments: [environmentOf('laptop')] }, transcript: [] });
+    story.command({ kind: 'end', mode: 'wait' });
+    expect(explanation(story)).toMatch(/^The session is being created; waits for the setup .*; it ends after that\.$/);
+  });
+
+  it('says of a failed creation what may be left of it, three environments by name, and of its delete what it waits for', () => {
+    const story = new Story();
+    const environments = ['a', 'b', 'c', 'd'].map((name) => environmentOf(name));
+    story.command({ kind: 'create', created: { ...CREATED, environments }, transcript: [] });
+    story.recover();
+    expect(explanation(story)).toMatch(/while it was created, .*; it cannot be resumed: .*; the environments a, b, c and 1 more may still be there, until a delete tears them down\.$/);
+    story.command({ kind: 'delete' });
+    expect(explanation(story)).toMatch(/^The session is being deleted; waits for the teardown of the environment a /);
   });
 
   it('says of a creation that failed why, and that it cannot be resumed', () => {
