@@ -95,5 +95,14 @@ function isRecord(sequence: Sequence): (record: SessionRecord) => boolean {
 }
 
 function isClosedByRestart(record: SessionRecord): boolean {
-  return record.type === 'turn_failed' && record.data.code === 'interrupted_by_restart';
+  switch (record.type) {
+    case 'turn_failed':
+    case 'session_failed':
+      return record.data.code === 'interrupted_by_restart';
+    case 'environment_detach_failed':
+      // What an environment itself leaves open has a code that says how.
+      return record.data.outcome === 'unknown' && record.data.code === 'unknown';
+    default:
+      return false;
+  }
 }

@@ -21,6 +21,8 @@ import type { EnvironmentDriver, Receipt, SentOperation } from './operation.ts';
 // An environment says why it failed in a line or a page, not in a dump.
 const MESSAGE_CHARACTERS_MAX = 4_096;
 const CODE_CHARACTERS_MAX = 128;
+// Not that of an operation that a restart closed, which is `unknown`: then nobody was there to hear of an answer.
+const NO_ANSWER = 'no_answer';
 
 export interface EnvironmentOperationParts {
   readonly sessionId: string;
@@ -137,7 +139,7 @@ export class EnvironmentOperation {
       case 'failure':
         return this.#failed({ outcome: 'failed', code: receipt.code === '' ? 'failed' : receipt.code, message: receipt.message });
       case 'unknown':
-        return this.#failed({ outcome: 'unknown', code: 'unknown', message: receipt.message });
+        return this.#failed({ outcome: 'unknown', code: NO_ANSWER, message: receipt.message });
     }
   }
 
@@ -197,7 +199,8 @@ function failed(failure: Failure): EnvironmentResult {
 
 function resultAtDeadline(sent: SentOperation, mayHaveArrived: boolean): EnvironmentResult {
   if (!mayHaveArrived) return failed({ outcome: 'failed', code: 'timeout', message: 'nobody took it on in its time; nothing was done' });
-  return failed({ outcome: 'unknown', code: sent.atDeadline(), message: 'it did not answer in its time, and may have been carried out' });
+  const code = sent.atDeadline() === 'timeout' ? 'timeout' : NO_ANSWER;
+  return failed({ outcome: 'unknown', code, message: 'it did not answer in its time, and may have been carried out' });
 }
 
 function resultOfStop(by: StoppedBy, mayHaveArrived: boolean): EnvironmentResult | null {

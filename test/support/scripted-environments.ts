@@ -81,8 +81,8 @@ export class ScriptedEnvironments implements EnvironmentDrivers {
       stops: Promise.resolve(),
       answer,
     };
-    const answered = this.script(sent);
     this.sent.add(sent);
+    const answered = this.script(sent);
     if (answered !== 'waits') answer(answered);
     return {
       receipt,
