@@ -8,6 +8,7 @@ import type { Retain } from '../machines/records.ts';
 import { BASE_URL } from '../services/models/base-url.ts';
 import {
   boundOrNone,
+  parseAddress,
   parseKey,
   parseListenAddress,
   parseLogLevel,
@@ -44,6 +45,8 @@ export interface Options {
   readonly anthropicBaseUrl: string | undefined;
   readonly anthropicApiKey: string | undefined;
   readonly toolsFile: string | undefined;
+  /** Undefined: the address that the server listens on. */
+  readonly publicUrl: string | undefined;
   readonly modelCallsMax: number | null;
   readonly turnMsMax: number | null;
   readonly toolMsMax: number | null;
@@ -171,6 +174,14 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     takes: 'the path of an ES module',
     meaning: 'Tools that run in the server: a module whose default export lists them. It is code, and is trusted.',
     parse: parseText,
+  },
+  publicUrl: {
+    variable: 'BRAIN_PUBLIC_URL',
+    fallback: { value: undefined, shown: 'the address that it listens on' },
+    isSecret: false,
+    takes: BASE_URL,
+    meaning: 'How environments reach this server: what the addresses of their callbacks start with.',
+    parse: parseAddress,
   },
   modelCallsMax: {
     variable: 'BRAIN_MAX_MODEL_CALLS',

@@ -35,6 +35,12 @@ export function parseUrl(text: string): { readonly value: string } | null {
   return parseBaseUrl(text) === null ? null : { value: text };
 }
 
+/** The same, in one spelling and without a slash at its end: what a path is put behind. */
+export function parseAddress(text: string): { readonly value: string } | null {
+  const value = parseBaseUrl(text);
+  return value === null ? null : { value };
+}
+
 export function parseVaultKeyText(text: string): { readonly value: VaultKey } | null {
   const bytes = parseVaultKey(text);
   return bytes === null ? null : { value: { text, bytes } };

@@ -77,6 +77,7 @@ function readAll(flags: ReadonlyMap<string, string>, environment: Environment): 
     anthropicBaseUrl: read(OPTIONS.anthropicBaseUrl),
     anthropicApiKey: read(OPTIONS.anthropicApiKey),
     toolsFile: read(OPTIONS.toolsFile),
+    publicUrl: read(OPTIONS.publicUrl),
     modelCallsMax: read(OPTIONS.modelCallsMax),
     turnMsMax: read(OPTIONS.turnMsMax),
     toolMsMax: read(OPTIONS.toolMsMax),

@@ -8,7 +8,11 @@ import path from 'node:path';
 import { traceOf } from '../http/errors.ts';
 import { createHttpApp } from '../http/server.ts';
 import { createBrain } from '../services/brain.ts';
-import type { EnvironmentDriver } from '../services/environments/operation.ts';
+import { Callbacks } from '../services/environments/callbacks.ts';
+import { Hosts } from '../services/environments/hosts.ts';
+import { httpDriver } from '../services/environments/http-driver.ts';
+import { httpTransport } from '../services/environments/http-transport.ts';
+import { knownIssuers } from '../services/issuers.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
 import { providerConnections } from '../services/models/provider-fetch.ts';
 import { ProvidersFileError } from '../services/models/providers-file.ts';
@@ -38,18 +42,13 @@ import { builtPage } from './built-page.ts';
 import { firstSteps, urlOf } from './first-steps.ts';
 import { tokensPathOf, type Options } from './option-table.ts';
 import { parseOptions } from './options.ts';
+import { ownUrl } from './public-url.ts';
 import { providerClients, readProviders, type Environment } from './providers.ts';
 
 // A terminal's Ctrl-C arrives twice, from the terminal and from npm: only one that comes later means it.
 const SECOND_SIGNAL_MS = 1_000;
 // How long answers that are under way may take when the sessions are closed already.
 const CLOSE_MS = 5_000;
-
-const NO_DRIVER: EnvironmentDriver = {
-  send: () => {
-    throw new Error('this server reaches no environments');
-  },
-};
 
 /** What keeps the server from starting, in one line for the operator. */
 class StartError extends Error {
@@ -75,6 +74,11 @@ async function start(options: Options, environment: Environment): Promise<void> 
     random: systemRandom,
     hasSealed: () => credentials.hasAny(),
   });
+  // Nothing is sent to an environment before the server listens.
+  let ownAddress = '';
+  const callbacks = new Callbacks({ vault, secrets, publicUrl: () => options.publicUrl ?? ownAddress });
+  const transport = httpTransport();
+  const hosts = new Hosts({ vault, issuers: knownIssuers({ apiKey: options.apiKey, tokens }), clock: systemClock, log });
   const brain = await createBrain({
     store,
     claims: new FileClaimStore(store.directory),
@@ -87,7 +91,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     log,
     models,
     tools,
-    drivers: { http: NO_DRIVER, host: NO_DRIVER },
+    drivers: { http: httpDriver({ transport, callbacks, clock: systemClock, log }), host: hosts },
     loops: loopRegistry,
     limits: {
       modelCalls: options.modelCallsMax,
@@ -104,6 +108,9 @@ async function start(options: Options, environment: Environment): Promise<void> 
   const app = createHttpApp({
     sessions: brain.sessions,
     credentials: brain.credentials,
+    environments: brain.environments,
+    callbacks,
+    hosts,
     tokens,
     page: builtPage(disk, path.resolve(import.meta.dirname, '../inspector')),
     clock: systemClock,
@@ -115,6 +122,7 @@ async function start(options: Options, environment: Environment): Promise<void> 
     await brain.close();
     throw listenFailure(options, error);
   });
+  ownAddress = ownUrl(at);
   const url = urlOf(at);
   process.stdout.write(`brain listens on ${url}\n${firstSteps(url, { needsToken: options.apiKey !== undefined })}`);
 
@@ -127,9 +135,11 @@ async function start(options: Options, environment: Environment): Promise<void> 
       log.info('stopping', { signal, running_turns: brain.runningTurns, hint });
       void stopInOrder([
         () => brain.drain(options.drainMs),
+        () => hosts.close(),
         () => app.close({ withinMs: CLOSE_MS }),
         () => tokens.close(),
         () => brain.close(),
+        () => transport.close(),
         () => connections.close(),
         () => telemetry?.close(),
       ]).then(

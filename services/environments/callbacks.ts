@@ -93,11 +93,17 @@ export class Callbacks implements CallbackService {
   }
 
   async emit(name: OperationName, type: string, data: JsonValue): Promise<void> {
-    await this.#find(name).listener?.emit(type, data);
+    await this.#listenerOf(name).emit(type, data);
   }
 
   async progress(name: OperationName, progress: { readonly message?: string; readonly fraction?: number }): Promise<void> {
-    this.#find(name).listener?.progress(progress);
+    this.#listenerOf(name).progress(progress);
+  }
+
+  #listenerOf(name: OperationName): OperationListener {
+    const { listener } = this.#find(name);
+    if (listener === null) throw new ServiceError('invalid_request', 'this operation reports nothing but its result');
+    return listener;
   }
 
   #find(name: OperationName): Waiting {
