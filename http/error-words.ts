@@ -39,8 +39,8 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Use one that `Allow` lists.',
   },
   session_busy: {
-    when: 'A turn is running or a message is waiting, or the session is being created or cancelled.',
-    advice: "Wait for the turn's end in the events, then send again.",
+    when: 'A turn is running or a message is waiting, or the session is being created or cancelled; or a delete comes while another one tears environments down.',
+    advice: "Wait for the turn's end in the events, then send again. A delete: for the teardown's end.",
   },
   session_ending: {
     when: "The session's end was asked for: it takes no more messages.",

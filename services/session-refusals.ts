@@ -9,7 +9,7 @@ type TurnRefusal = Extract<RefusalCode, 'turn_cancelled' | 'turn_over' | 'effect
 type SessionRefusal = Exclude<RefusalCode, TurnRefusal | 'not_waiting'> | 'too_large';
 
 const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
-  session_busy: 'a turn is running or starting, or the session is still being created; try again when it is idle',
+  session_busy: 'a turn is running or starting, the session is still being created, or its environments are being torn down; try again when that is over',
   session_ending: 'the session is ending and takes no more messages',
   session_ended: 'the session is over: it takes no messages and no changes',
   must_resume: 'the last turn was stopped; resume the session before sending to it, with a token of the scope manage',

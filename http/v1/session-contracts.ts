@@ -114,5 +114,5 @@ export const deleteSession = {
   query: noQuery,
   isKeyed: true,
   answers: { 204: { description: 'It is gone.' } },
-  refusals: ['must_end', 'teardown_failed', 'idempotency_in_progress', 'idempotency_ambiguous'],
+  refusals: ['must_end', 'session_busy', 'teardown_failed', 'idempotency_in_progress', 'idempotency_ambiguous'],
 } as const satisfies GuardedContract;
