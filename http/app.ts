@@ -8,6 +8,7 @@ import type { Clock, Log } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
 import type { EnvironmentService } from '../services/environments/declarations.ts';
 import type { CallbackService } from '../services/environments/callbacks.ts';
+import type { HostService } from '../services/environments/hosts.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { TokenService } from '../services/tokens.ts';
 import { createAdmission } from './admission.ts';
@@ -29,6 +30,7 @@ import { addCallbackRoutes } from './v1/callbacks.ts';
 import { addCredentialRoutes } from './v1/credentials.ts';
 import { addEnvironmentRoutes } from './v1/environments.ts';
 import { addHistoryRoutes } from './v1/history.ts';
+import { addHostRegistration, addHostRoutes, type HostDependencies } from './v1/hosts.ts';
 import { addSessionReadRoutes } from './v1/session-reads.ts';
 import { addSessionRoutes } from './v1/sessions.ts';
 import { addTurnRoutes } from './v1/turns.ts';
@@ -38,6 +40,7 @@ export interface HttpDependencies {
   readonly credentials: CredentialService;
   readonly environments: EnvironmentService;
   readonly callbacks: CallbackService;
+  readonly hosts: HostService;
   readonly tokens: TokenService;
   readonly page: BuiltPage;
   readonly clock: Clock;
@@ -61,6 +64,8 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addInspectorRoutes(open, page);
   const readBody = createBodyReader(options);
   addCallbackRoutes(open, { callbacks: dependencies.callbacks, readBody });
+  const hosts: HostDependencies = { hosts: dependencies.hosts, clock, log, readBody };
+  addHostRoutes(open, hosts);
 
   const guarded = new RouteTable(admit);
   const routes: RouteDependencies = { sessions, credentials, environments, clock, log, readBody };
@@ -72,6 +77,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addLifecycleEventRoutes(guarded, routes);
   addCredentialRoutes(guarded, routes);
   addEnvironmentRoutes(guarded, routes);
+  addHostRegistration(guarded, hosts);
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
   const app = createBareApp(log);

@@ -67,8 +67,8 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Interrupt the turn, if it still runs.',
   },
   conflict: {
-    when: 'A message of this session was sent with the same `key` and another text.',
-    advice: 'A new message needs a new key.',
+    when: 'A message of this session was sent with the same `key` and another text. Or, to a host: another process took its name.',
+    advice: "A new message needs a new key. A host's process that lost its name has nothing more to do.",
   },
   already_closed: {
     when: 'The operation is over: its result was reported before, it was cancelled, its time was up, or the server was started again since.',

@@ -197,8 +197,12 @@ function successes(contract: RouteContract, schemas: SchemaCollection): Part {
   );
 }
 
-function contentOf({ schema, example, mediaType }: AnswerContract, schemas: SchemaCollection): Part {
-  if (mediaType !== undefined) return { [mediaType]: { schema: { type: 'string' } } };
+function contentOf({ schema, example, mediaType, events }: AnswerContract, schemas: SchemaCollection): Part {
+  if (mediaType !== undefined) {
+    const data = Object.entries(events ?? {}).map(([type, ofType]) => [type, schemas.of(ofType)]);
+    const told = events === undefined ? {} : { 'x-event-data': Object.fromEntries(data) as Part };
+    return { [mediaType]: { schema: { type: 'string' }, ...(example === undefined ? {} : { example }), ...told } };
+  }
   if (schema === undefined) return {};
   return { 'application/json': { schema: schemas.of(schema), ...(example === undefined ? {} : { example }) } };
 }

@@ -14,7 +14,6 @@
 import { Connection, createSession, EventBuffer } from 'better-sse';
 import type { Context } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
-import type { Followed, Following } from '../services/session-service.ts';
 import { traceOf } from './errors.ts';
 import { routeOf } from './failures.ts';
 import { callerOf } from './routes.ts';
@@ -32,9 +31,11 @@ export interface Frame {
 }
 
 export interface StreamSource<T> {
-  follow(signal: AbortSignal): Promise<Following<T>>;
+  /** Ends the stream when it aborts. Left out: the end of the caller's token does. */
+  readonly ended?: AbortSignal;
+  follow(signal: AbortSignal): Promise<{ readonly ended: boolean; readonly items: AsyncIterable<T> }>;
   /** The frame of an item; null for one that this reader did not ask for. */
-  frameOf(item: Followed<T>): Frame | null;
+  frameOf(item: T): Frame | null;
 }
 
 export async function answerEventStream<T>(
@@ -42,7 +43,7 @@ export async function answerEventStream<T>(
   ports: { readonly clock: Clock; readonly log: Log },
   source: StreamSource<T>,
 ): Promise<void> {
-  const connection = new PacedConnection(context, ports.clock);
+  const connection = new PacedConnection(context, ports.clock, source.ended ?? callerOf(context).ended);
   try {
     const following = await source.follow(connection.signal);
     if (following.ended) {
@@ -60,7 +61,7 @@ export async function answerEventStream<T>(
   }
 }
 
-async function sendAll<T>(connection: PacedConnection, items: AsyncIterable<Followed<T>>, source: StreamSource<T>): Promise<void> {
+async function sendAll<T>(connection: PacedConnection, items: AsyncIterable<T>, source: StreamSource<T>): Promise<void> {
   for await (const item of items) {
     if (connection.signal.aborted) return;
     const frame = source.frameOf(item);
@@ -88,18 +89,18 @@ class PacedConnection extends Connection {
   readonly #context: Context;
   readonly #clock: Clock;
   readonly #gone = new AbortController();
-  /** Of the caller's token. */
+  /** Aborts when the stream is to end, whatever was to come: its token counts no more. */
   readonly #ended: AbortSignal | null;
   #lastByteAt = 0;
   #cancelKeepalive: () => void = () => undefined;
   #hasHead = false;
   #isClosed = false;
 
-  constructor(context: Context, clock: Clock) {
+  constructor(context: Context, clock: Clock, ended: AbortSignal | null) {
     super();
     this.#context = context;
     this.#clock = clock;
-    this.#ended = callerOf(context).ended;
+    this.#ended = ended;
     // The library reads options of its own from the address: it is given one without any.
     this.url = new URL('http://localhost/');
     this.request = new Request(this.url, { signal: this.#gone.signal });

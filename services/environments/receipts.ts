@@ -39,6 +39,9 @@ export const finalReceiptSchema: z.ZodType<FinalReceipt> = z
   .discriminatedUnion('type', [resultSchema, failureSchema, unknownSchema])
   .meta({ id: 'FinalReceipt', description: '`failure`: it was not done. `unknown`: it may have been done, or in part.' });
 
+/** As a host writes it: to anything but a tool call, `accepted` says that it is done. */
+export const receiptSchema: z.ZodType<Receipt> = z.discriminatedUnion('type', [acceptedSchema, resultSchema, failureSchema, unknownSchema]).meta({ id: 'Receipt' });
+
 const answerSchema = z.object({
   contract: z.literal(ENVIRONMENT_CONTRACT),
   sequence: z.int(),

@@ -17,6 +17,7 @@ import { FakeTokenService } from '../support/fake-token-service.ts';
 import { LivingServer, type Sent } from '../support/living-server.ts';
 import { OpenApiDocument, type JsonSchema, type Route } from '../support/openapi-document.ts';
 import { saying, ScriptedModel } from '../support/scripted-model.ts';
+import { testHosts } from '../support/test-hosts.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -58,6 +59,7 @@ describe('the document', () => {
       credentials: new FakeCredentialService(),
       environments: new FakeEnvironmentService(),
       callbacks: new FakeCallbackService(),
+      hosts: testHosts({ apiKey: undefined, tokens: new FakeTokenService(), clock: systemClock }),
       tokens: new FakeTokenService(),
       page: NO_PAGE,
       clock: systemClock,
@@ -192,8 +194,29 @@ describe('the answers of the server are what the document says', () => {
         expect((await visit('POST', template, { at: `/v1/callbacks/${id}/4/${method}`, body: value, headers })).status).toBe(204);
       }
     }
+    await visitHosts(visit);
     expect([...visited].toSorted()).toEqual(document.routes.map(({ method, path: template }) => `${method} ${template}`).toSorted());
   });
+
+  /** A host for which there is nothing to do. */
+  async function visitHosts(visit: typeof answered): Promise<void> {
+    for (const { value } of examplesOf('POST', '/v1/hosts')) {
+      const { name } = value as { readonly name: string };
+      expect((await visit('POST', '/v1/hosts', { body: value })).status).toBe(201);
+      const again = await visit('POST', '/v1/hosts', { body: value });
+      expect(again.status).toBe(200);
+      const headers = { authorization: `Bearer ${((await again.json()) as { readonly token: string }).token}` };
+      for (const method of ['results', 'emit', 'progress']) {
+        const template = `/v1/hosts/{name}/${method}`;
+        for (const { value: body } of examplesOf('POST', template)) {
+          expect((await visit('POST', template, { at: `/v1/hosts/${name}/${method}`, body, headers })).status).toBe(409);
+        }
+      }
+      expect((await visit('POST', '/v1/hosts', { body: { name, incarnation: 'next' } })).status).toBe(201);
+      expect((await visit('GET', '/v1/hosts/{name}/commands', { at: `/v1/hosts/${name}/commands`, headers })).status).toBe(409);
+      expect((await visit('POST', '/v1/hosts', { body: value })).status).toBe(409);
+    }
+  }
 
   /** The same way on the other surface. */
   async function visitLifecycle(visit: typeof answered): Promise<void> {

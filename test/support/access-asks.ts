@@ -1,6 +1,6 @@
 /** What can be asked of each route, who may ask it, and what is answered in each state of a session. */
 import type { Scope } from '../../services/scopes.ts';
-import { STATES, type AccessStage, type StandingSession, type State } from './access-stage.ts';
+import { KNOWN_PROCESS, STATES, type AccessStage, type StandingSession, type State } from './access-stage.ts';
 import type { Sent } from './living-server.ts';
 import type { OpenApiDocument, Route } from './openapi-document.ts';
 
@@ -63,6 +63,8 @@ export const ASKS: readonly Ask[] = [
   { name: 'listEnvironments', subject: 'tenant', scope: 'manage', answers: always(200) },
   { name: 'getEnvironment', subject: 'tenant', scope: 'manage', answers: always(200) },
   { name: 'deleteEnvironment', subject: 'tenant', scope: 'manage', answers: always(204) },
+  // The stage has registered this very process for every tenant.
+  { name: 'registerHost', subject: 'tenant', scope: 'send', sent: json(KNOWN_PROCESS), answers: always(200) },
   { name: 'createLifecycleSession', subject: 'tenant', scope: 'manage', sent: json({ harness: 'chat', config: { model: 'demo/echo', tools: [] } }), answers: always(201) },
   { name: 'listLifecycleSessions', subject: 'list', scope: 'read', answers: always(200) },
   { name: 'getLifecycleSession', subject: 'session', scope: 'read', answers: whileThere(200) },

@@ -17,6 +17,9 @@ export const BLUE = 'blue';
 export const CANARY = { [RED]: 'canary-of-red-1a2b3c', [BLUE]: 'canary-of-blue-4d5e6f' } as const;
 export type Tenant = keyof typeof CANARY;
 
+/** Of each tenant a host of this name is running. */
+export const KNOWN_PROCESS = { name: 'known', incarnation: 'first' };
+
 export const STATES = ['idle', 'running', 'waiting', 'ending', 'interrupted', 'failed', 'ended', 'unusable', 'deleted'] as const;
 /** `waiting`: a turn runs and a message waits. `ending`: a turn runs, and an end was asked for. `deleted`: it was there. */
 export type State = (typeof STATES)[number];
@@ -52,7 +55,10 @@ export class AccessStage {
       if (said.includes('fail')) return { outcome: 'failed', code: 'model_error', message: 'no luck' };
       return saying(`you said ${said}`);
     });
-    return new AccessStage(await LivingServer.over(await LivingBrain.start({ clock, model }), { apiKey: API_KEY, tokens }), file, tokens);
+    const stage = new AccessStage(await LivingServer.over(await LivingBrain.start({ clock, model }), { apiKey: API_KEY, tokens }), file, tokens);
+    const callers = [API_KEY, stage.token(RED, 'send'), stage.token(BLUE, 'send')];
+    await Promise.all(callers.map((token) => stage.send('POST', '/v1/hosts', token, { body: KNOWN_PROCESS })));
+    return stage;
   }
 
   async close(): Promise<void> {

@@ -35,10 +35,13 @@ export class FuzzTarget {
   readonly #server: DescribedServer;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #sessions: Readonly<Record<Stand, string>>;
+  /** Of the host `known`. */
+  readonly #hostToken: string;
   #standing: string;
 
-  private constructor(server: DescribedServer, sessions: Readonly<Record<Stand, string>>, standing: string) {
+  private constructor(server: DescribedServer, hostToken: string, sessions: Readonly<Record<Stand, string>>, standing: string) {
     this.#server = server;
+    this.#hostToken = hostToken;
     this.#sessions = sessions;
     this.#standing = standing;
   }
@@ -57,7 +60,8 @@ export class FuzzTarget {
     await sessions.send(TENANT, idle, 'hello');
     const ended = await server.create();
     await sessions.end(TENANT, ended);
-    return new FuzzTarget(server, { idle, ended, held }, await standingOf(server));
+    const { body } = await server.send('POST', '/v1/hosts', { body: { name: 'known', incarnation: 'first' } });
+    return new FuzzTarget(server, (body as { readonly token: string }).token, { idle, ended, held }, await standingOf(server));
   }
 
   session(stand: Stand): string {
@@ -104,7 +108,7 @@ export class FuzzTarget {
 
   #exchange(strange: Strange): Promise<Answered> {
     const { method, path, body } = strange;
-    const given = headersOf(strange);
+    const given = headersOf(strange, this.#hostToken);
     return new Promise<Answered>((resolve, reject) => {
       const options = { host: '127.0.0.1', port: this.#server.port, method, path, headers: given, agent: this.#agent, signal: AbortSignal.timeout(HANG_MS) };
       const sent = request(options, (response) => {
@@ -126,10 +130,11 @@ export class FuzzTarget {
   }
 }
 
-/** A header that is named twice is sent twice, but for those of which a client sends one. A callback shows its token. */
-function headersOf({ path, headers = [], body }: Strange): Record<string, string | string[]> {
+/** A header that is named twice is sent twice, but for those of which a client sends one. A callback and a host show their tokens. */
+function headersOf({ path, headers = [], body }: Strange, hostToken: string): Record<string, string | string[]> {
   const values = new Map<string, string[]>(body === undefined ? [] : [['content-type', ['application/json']]]);
   if (path.startsWith('/v1/callbacks/')) values.set('authorization', [`Bearer ${CALLBACK_TOKEN}`]);
+  if (path.startsWith('/v1/hosts/')) values.set('authorization', [`Bearer ${hostToken}`]);
   for (const [name, value] of headers) {
     const isSingle = name === 'content-type' || name === 'host' || name === 'authorization';
     values.set(name, isSingle ? [value] : [...(values.get(name) ?? []), value]);

@@ -1,13 +1,12 @@
 /** Hosts on a simulated clock, with issuers that a test takes back, and operations that it sends to them. */
 import type { ResolvedEnvironment } from '../../machines/records.ts';
-import { Hosts } from '../../services/environments/hosts.ts';
+import type { Hosts } from '../../services/environments/hosts.ts';
 import type { OperationCall, OperationListener, OperationRequest, Receipt, SentOperation } from '../../services/environments/operation.ts';
-import { knownIssuers, NOBODY_ID } from '../../services/issuers.ts';
-import { systemRandom } from '../../services/system.ts';
-import { Vault } from '../../services/vault.ts';
+import { NOBODY_ID } from '../../services/issuers.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 import { directHostWire, HostClient, type HostScript } from './host-client.ts';
 import { SimulatedClock } from './simulated-clock.ts';
+import { testHosts } from './test-hosts.ts';
 
 export const RED = { tenant: 'local', tokenId: NOBODY_ID };
 const SESSION = 'ab'.repeat(16);
@@ -22,29 +21,18 @@ export interface Sending {
 export class HostStage {
   readonly clock = new SimulatedClock();
   readonly tokens = new FakeTokenService();
-  apiKey: string | undefined = undefined;
-  hosts!: Hosts;
-  #vault!: Vault;
+  apiKey: string | undefined;
+  hosts: Hosts;
   #sequence = 10;
 
-  static async open({ apiKey }: { readonly apiKey?: string } = {}): Promise<HostStage> {
-    const stage = new HostStage();
-    stage.apiKey = apiKey;
-    stage.#vault = await Vault.open({
-      key: new Uint8Array(32),
-      keyFile: { read: async () => null, make: async () => undefined },
-      random: systemRandom,
-      hasSealed: async () => false,
-    });
-    stage.restart();
-    return stage;
+  constructor({ apiKey }: { readonly apiKey?: string } = {}) {
+    this.apiKey = apiKey;
+    this.hosts = testHosts(this);
   }
 
   /** Another process of the server, with the same key: what was in memory is gone. */
   restart(): void {
-    const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-    const issuers = knownIssuers({ apiKey: this.apiKey, tokens: this.tokens });
-    this.hosts = new Hosts({ vault: this.#vault, issuers, clock: this.clock, log: quiet });
+    this.hosts = testHosts(this);
   }
 
   client(incarnation = 'first', options: { readonly name?: string; readonly script?: HostScript; readonly caller?: typeof RED } = {}): HostClient {

@@ -11,6 +11,8 @@ import { FakeEnvironmentService } from './fake-environment-service.ts';
 import { NO_PAGE } from './fake-page.ts';
 import { FakeSessionService } from './fake-session-service.ts';
 import { FakeTokenService } from './fake-token-service.ts';
+import { testHosts } from './test-hosts.ts';
+import type { Hosts } from '../../services/environments/hosts.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 export interface LogLine {
@@ -44,20 +46,24 @@ export class HttpStage {
   readonly environments = new FakeEnvironmentService();
   readonly callbacks = new FakeCallbackService();
   readonly tokens = new FakeTokenService();
+  readonly hosts: Hosts;
   readonly logged: LogLine[] = [];
   readonly #app: HttpApp;
   isDraining = false;
   port = 0;
 
   private constructor(options: StageOptions) {
+    const clock = options.clock ?? systemClock;
+    this.hosts = testHosts({ apiKey: options.apiKey, tokens: this.tokens, clock });
     this.#app = createHttpApp({
       sessions: this.sessions,
       credentials: this.credentials,
       environments: this.environments,
       callbacks: this.callbacks,
+      hosts: this.hosts,
       tokens: this.tokens,
       page: options.page ?? NO_PAGE,
-      clock: options.clock ?? systemClock,
+      clock,
       log: {
         debug: (event, facts = {}) => this.logged.push({ level: 'debug', event, facts }),
         info: (event, facts = {}) => this.logged.push({ level: 'info', event, facts }),

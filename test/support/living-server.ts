@@ -2,18 +2,22 @@
 import { createHttpApp, type HttpApp } from '../../http/server.ts';
 import type { CallbackService } from '../../services/environments/callbacks.ts';
 import { systemClock } from '../../services/system.ts';
-import type { TokenService } from '../../services/tokens.ts';
+import type { HostService } from '../../services/environments/hosts.ts';
+import type { TokensByName, TokenService } from '../../services/tokens.ts';
 import { FakeCallbackService } from './fake-callback-service.ts';
 import { SMALL_PAGE } from './fake-page.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 import { LivingBrain, type LivingBrainOptions } from './living-brain.ts';
+import { testHosts } from './test-hosts.ts';
 
 export interface Doors {
   readonly apiKey?: string;
   /** Default: there are none. */
-  readonly tokens?: TokenService;
+  readonly tokens?: TokenService & TokensByName;
   /** Default: a fake one, of which nothing comes. */
   readonly callbacks?: CallbackService;
+  /** Default: one for which there are no operations. */
+  readonly hosts?: HostService;
 }
 
 export interface LivingServerOptions extends LivingBrainOptions, Doors {}
@@ -34,17 +38,19 @@ export class LivingServer {
     this.port = port;
   }
 
-  static async open({ apiKey, tokens, callbacks, ...options }: LivingServerOptions = {}): Promise<LivingServer> {
-    return LivingServer.over(await LivingBrain.start(options), { ...(apiKey === undefined ? {} : { apiKey }), ...(tokens === undefined ? {} : { tokens }), ...(callbacks === undefined ? {} : { callbacks }) });
+  static async open(options: LivingServerOptions = {}): Promise<LivingServer> {
+    return LivingServer.over(await LivingBrain.start(options), options);
   }
 
   /** Another server over services that run already: those of a process that was started again. */
-  static async over(living: LivingBrain, { apiKey, tokens = new FakeTokenService(), callbacks = new FakeCallbackService() }: Doors = {}): Promise<LivingServer> {
+  static async over(living: LivingBrain, doors: Doors = {}): Promise<LivingServer> {
+    const { apiKey, tokens = new FakeTokenService(), callbacks = new FakeCallbackService() } = doors;
     const app = createHttpApp({
       sessions: living.brain.sessions,
       credentials: living.brain.credentials,
       environments: living.brain.environments,
       callbacks,
+      hosts: doors.hosts ?? testHosts({ apiKey, tokens, clock: living.clock }),
       tokens,
       page: SMALL_PAGE,
       // The sockets are real, and so are the bounds on them.

@@ -21,7 +21,7 @@ async function streamOnce(hangUp: (context: Context) => void, before?: (context:
     let following: ScriptedFollowing<never> | undefined;
     try {
       await before?.(context);
-      await answerEventStream<never>(context, { clock, log: silent }, {
+      await answerEventStream(context, { clock, log: silent }, {
         follow: async (signal) => {
           following = new ScriptedFollowing(signal);
           hangUp(context);

@@ -5,8 +5,8 @@ import { HostStage } from '../../../support/host-stage.ts';
 
 let stage: HostStage;
 
-beforeEach(async () => {
-  stage = await HostStage.open({ apiKey: 'the key' });
+beforeEach(() => {
+  stage = new HostStage({ apiKey: 'the key' });
 });
 
 async function tokenFor(tokenId: string, tenant = 'acme', name = 'mill'): Promise<string> {

@@ -9,8 +9,8 @@ const LIFECYCLE = ['setup', 'detach', 'teardown'] as const satisfies readonly Op
 
 let stage: HostStage;
 
-beforeEach(async () => {
-  stage = await HostStage.open();
+beforeEach(() => {
+  stage = new HostStage();
 });
 
 function sequencesOf(told: readonly { readonly type: string; readonly operation?: { readonly sequence: number }; readonly sequence?: number }[]): readonly string[] {

@@ -1,0 +1,15 @@
+/** Hosts as the server composes them, whose tokens the same server makes after every start. */
+import { createHmac } from 'node:crypto';
+import { Hosts } from '../../services/environments/hosts.ts';
+import { knownIssuers } from '../../services/issuers.ts';
+import type { Clock } from '../../services/ports.ts';
+import type { TokensByName } from '../../services/tokens.ts';
+
+export function testHosts({ apiKey, tokens, clock }: { readonly apiKey: string | undefined; readonly tokens: TokensByName; readonly clock: Clock }): Hosts {
+  return new Hosts({
+    vault: { mac: async (purpose, text) => createHmac('sha256', purpose).update(text).digest() },
+    issuers: knownIssuers({ apiKey, tokens }),
+    clock,
+    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+}
