@@ -1,0 +1,35 @@
+/** The package as somebody imports it. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+async function bundle(): Promise<{ readonly code: string; readonly imports: readonly string[]; readonly files: readonly string[] }> {
+  const build = await rolldown({ input: path.join(ROOT, 'client/index.ts'), platform: 'browser', external: [/^node:/] });
+  const { output } = await build.generate({ format: 'esm' });
+  await build.close();
+  return {
+    code: output.map((chunk) => (chunk.type === 'chunk' ? chunk.code : '')).join(''),
+    imports: output.flatMap((chunk) => (chunk.type === 'chunk' ? [...chunk.imports, ...chunk.dynamicImports] : [])),
+    files: output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])).map((file) => path.relative(ROOT, file)),
+  };
+}
+
+describe('the package', () => {
+  it('L-005: is called @aexhq/brain, and its main export is the client', () => {
+    const { name, exports } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { readonly name: string; readonly exports: Readonly<Record<string, unknown>> };
+
+    expect(name).toBe('@aexhq/brain');
+    expect(exports['.']).toEqual({ types: './dist/client/index.d.ts', default: './dist/client/index.js' });
+  });
+
+  it('runs in a browser: the client brings nothing but itself and a parser of event streams', async () => {
+    const { code, imports, files } = await bundle();
+
+    expect(imports).toEqual([]);
+    expect(code).not.toMatch(/\bnode:|\brequire\(|\bprocess\.|\bBuffer\b/);
+    expect(files.filter((file) => !/^client\/|^node_modules\/eventsource-parser\//.test(file) && !file.startsWith('\0rolldown'))).toEqual([]);
+  });
+});
