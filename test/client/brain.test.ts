@@ -126,8 +126,8 @@ describe('an address and a key', () => {
       ['http://brain.example/?tenant=a', TOKEN],
       ['http://brain.example', `${TOKEN}\n`],
     ] as const) {
-      expect(() => new Brain(url, key)).toThrowError(TypeError);
-      expect(() => new Brain(url, key)).not.toThrowError(TOKEN);
+      expect(() => new Brain(url, key)).toThrow(TypeError);
+      expect(() => new Brain(url, key)).not.toThrow(TOKEN);
     }
   });
 

@@ -205,7 +205,7 @@ describe('a stream of a server', () => {
   });
 
   /** Its model waits for the test. */
-  async function serve(): Promise<{ readonly server: LivingServer; readonly brain: Brain; restart(): Promise<void>; cut(): void }> {
+  async function serve(): Promise<{ readonly server: LivingServer; readonly brain: Brain; readonly restart: () => Promise<void>; readonly cut: () => void }> {
     let server = await LivingServer.open({ model: new ScriptedModel(() => 'waits') });
     servers.push(server);
     let open = new AbortController();

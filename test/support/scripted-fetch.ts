@@ -26,7 +26,7 @@ export class ScriptedFetch {
       const request: SentRequest = {
         method: init.method ?? 'GET',
         path: `${pathname}${search}`,
-        headers: new Headers(init.headers as Record<string, string>),
+        headers: new Headers(init.headers),
         body: typeof init.body === 'string' ? (JSON.parse(init.body) as unknown) : undefined,
         signal: init.signal ?? new AbortController().signal,
       };
