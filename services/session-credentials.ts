@@ -72,8 +72,8 @@ export class SessionCredentials {
 
   /** Opens what a turn needs, and learns what it must not record. Never rejects. */
   async openForTurn(sessionId: string, { tenant, model }: SessionCreated): Promise<TurnCredential> {
-    const key = await this.#keyOf(sessionId, { tenant, name: model.credential });
-    return key.kind === 'none' ? { key: { kind: 'server' }, release: key.release } : { key, release: key.release };
+    const { release, ...key } = await this.#keyOf(sessionId, { tenant, name: model.credential });
+    return { key: key.kind === 'none' ? { kind: 'server' } : key, release };
   }
 
   /** Opens what an operation of an environment needs, and learns what must not be recorded of its answer. Never rejects. */

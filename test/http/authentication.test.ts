@@ -146,6 +146,7 @@ describe('with a token of one session', () => {
     expect(await status('DELETE', `/v1/sessions/${OTHER}`)).toBe(404);
     expect(await status('POST', '/v1/sessions')).toBe(403);
     expect(await status('GET', '/v1/credentials')).toBe(403);
+    expect(await status('GET', '/v1/environments')).toBe(403);
     expect(stage.sessions.calls.map(({ args }) => args[1])).toEqual([SESSION_ID]);
   });
 

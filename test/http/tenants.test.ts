@@ -124,6 +124,29 @@ describe("another tenant's credential", () => {
   });
 });
 
+describe("another tenant's environment", () => {
+  it('is on no list, names nothing, and is not to be seen, deleted or replaced', async () => {
+    const [red, other] = [stage.token(RED, 'manage'), stage.token(BLUE, 'manage')];
+    const declare = (token: string, canary: string) =>
+      stage.send('PUT', '/v1/environments/mine', token, { body: { driver: 'host', configuration: { canary }, tools: [] } });
+    const createOn = (token: string, environment: string) => stage.send('POST', '/v1/sessions', token, { body: { environments: [environment] } });
+    expect((await declare(red, CANARY[RED])).status).toBe(200);
+
+    expect(await (await stage.send('GET', '/v1/environments', other)).json()).toEqual({ environments: [] });
+    for (const method of ['GET', 'DELETE']) {
+      const [theirs, missing] = await Promise.all(['mine', 'none'].map((name) => stage.send(method, `/v1/environments/${name}`, other)));
+      expect(theirs?.status).toBe(404);
+      expect(theirs === undefined || (await answerOf(theirs))).toEqual(missing === undefined || (await answerOf(missing)));
+    }
+    const [named, unknown] = await Promise.all([createOn(other, 'mine'), createOn(other, 'none')]);
+    expect([named.status, (await named.text()).replaceAll('mine', 'none')]).toEqual([422, await unknown.text()]);
+    expect((await declare(other, CANARY[BLUE])).status).toBe(200);
+    expect((await stage.send('DELETE', '/v1/environments/mine', other)).status).toBe(204);
+
+    expect(await (await stage.send('GET', '/v1/environments/mine', red)).json()).toMatchObject({ configuration: { canary: CANARY[RED] } });
+  });
+});
+
 /** Everything that a client can tell an answer by. */
 async function answerOf(response: Response): Promise<{ readonly status: number; readonly headers: unknown; readonly text: string }> {
   const headers = [...response.headers].filter(([name]) => name !== 'date');
