@@ -9,7 +9,9 @@ import { projectSources, sampleSources } from './program.ts';
 const SOLE_CALLERS: Readonly<Record<string, readonly string[]>> = {
   // Effects leave Brain here, each after its start is durable and nobody has stopped its turn.
   'ModelProvider.call': ['services/model-calls.ts'],
-  'Tool.run': ['services/tool-calls.ts'],
+  'ToolExecutor.invoke': ['services/tool-calls.ts'],
+  'Tool.run': ['services/tools/own-tool.ts'],
+  'EnvironmentDriver.send': ['services/environments/environment-operation.ts', 'services/environments/environment-tool.ts'],
   'AgentLoop.turn': ['services/turn-runner.ts'],
   // Records are committed as they were decided on the chart: a command's, and those that close what was left open.
   // The benchmark writes journals that no server has.

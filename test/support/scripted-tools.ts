@@ -1,5 +1,5 @@
 /** Tools in the test's own process: each call is answered by a script, or waits for the test. */
-import type { JsonValue } from '../../machines/messages.ts';
+import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { Tool, ToolContext, ToolRegistry } from '../../services/tools/tool.ts';
 import { Arrivals } from './arrivals.ts';
 
@@ -22,8 +22,9 @@ export class ScriptedTools implements ToolRegistry {
   script: ToolScriptInProcess;
   readonly #tools: ReadonlyMap<string, Tool>;
 
-  constructor(names: readonly string[], script: ToolScriptInProcess = () => 'done') {
-    this.#tools = new Map(names.map((name) => [name, this.#tool(name)]));
+  /** `schemas`: of the inputs, where they say more than that they are objects. */
+  constructor(names: readonly string[], script: ToolScriptInProcess = () => 'done', schemas: Readonly<Record<string, JsonObject>> = {}) {
+    this.#tools = new Map(names.map((name) => [name, this.#tool(name, schemas[name] ?? { type: 'object' })]));
     this.script = script;
   }
 
@@ -31,11 +32,11 @@ export class ScriptedTools implements ToolRegistry {
     return this.#tools.get(name) ?? null;
   }
 
-  #tool(name: string): Tool {
+  #tool(name: string, input_schema: JsonObject): Tool {
     return {
       name,
       description: `the tool ${name}`,
-      input_schema: { type: 'object' },
+      input_schema,
       effect: 'once',
       run: (input, context) =>
         new Promise<JsonValue>((resolve, reject) => {

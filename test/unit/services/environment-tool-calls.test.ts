@@ -17,6 +17,7 @@ import {
   type EnvironmentScript,
   type SentToEnvironment,
 } from '../../support/scripted-environments.ts';
+import { ScriptedTools } from '../../support/scripted-tools.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 import type { Turn } from '../../support/test-loops.ts';
 import { call, RETURNED, TurnStage } from '../../support/turn-stage.ts';
@@ -101,15 +102,12 @@ describe('a tool call of an environment', () => {
   });
 
   it('is told of what is left until its deadline: recording its start takes some of it, and may take all', async () => {
-    const slow = (ms: number) => async (sessionId: string, brain: LivingBrain) => {
-      plan(brain.disk, { kinds: ['sync'], sessionId, times: 1 }, { start: new Promise((resolve) => brain.clock.after(ms, resolve)) });
-    };
     const answers: LoopToolAnswer[] = [];
-    const waiting = [slow(2_000), slow(5_000)];
     const stage: TurnStage = await stageWith(
       async (_input, host) => {
-        for (const hold of waiting) {
-          await hold(stage.sessionId, stage.brain);
+        for (const ms of [2_000, 5_000]) {
+          const flushed = new Promise<void>((resolve) => stage.brain.clock.after(ms, resolve));
+          plan(stage.brain.disk, { kinds: ['sync'], sessionId: stage.sessionId, times: 1 }, { start: flushed });
           answers.push(...(await host.dispatch([call('measure')])));
         }
         return RETURNED;
@@ -327,6 +325,21 @@ describe('a tool call of an environment', () => {
     expect(told).toContain('[secret removed]');
     expect(told).toContain('\ufffd');
     expect(told).not.toMatch(/canary|\\u0000|\\ud800/);
+  });
+
+  it('keeps the credential of its environment a secret in use for as long as its turn, whatever became of the tenant\'s own', async () => {
+    const { stage, answers } = await dispatching(() => result('done'), [call('buy'), call('act')], {
+      tools: new ScriptedTools(['look', 'act'], () => SECRET),
+    });
+    await stage.brain.brain.credentials.delete(TENANT, 'shop_key');
+    await stage.send();
+    stage.play(async (_input, host) => {
+      answers.push(...(await host.dispatch([call('act')])));
+      return RETURNED;
+    });
+    await stage.send();
+
+    expect(answers.map(({ output }) => output)).toEqual(['done', '[secret removed]', SECRET]);
   });
 
   it.each(['buy', 'act'])('S-057: of %s: nothing is recorded or sent for arguments that are no JSON, or not what its schema says', async (tool) => {

@@ -4,6 +4,7 @@ import type { LoopToolAnswer } from '../../../services/loops/agent-loop.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { gate } from '../../support/gate.ts';
 import { LiveReader } from '../../support/live-reader.ts';
+import { TENANT } from '../../support/living-brain.ts';
 import { ScriptedTools, untilAborted, WAITS, type ToolScriptInProcess } from '../../support/scripted-tools.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 import { call, RETURNED, TurnStage } from '../../support/turn-stage.ts';
@@ -18,7 +19,7 @@ async function dispatching(script: ToolScriptInProcess, calls = [call('act')], o
       answers.push(...(await host.dispatch(calls)));
       return RETURNED;
     },
-    { ...options, tools: new ScriptedTools(['look', 'act'], script) },
+    { tools: new ScriptedTools(['look', 'act'], script), ...options },
   );
   return { stage, answers };
 }
@@ -138,6 +139,20 @@ describe('a tool call', () => {
 
     expect(answers).toMatchObject([{ outcome: 'error', sequence: null, output: expect.stringMatching(says) }, { outcome: 'ok' }]);
     expect(await stage.records('tool_call_started')).toHaveLength(1);
+  });
+
+  it('S-058: goes to nobody else where the server has its tool no more, or where its schema was recorded and cannot be used', async () => {
+    const { stage, answers } = await dispatching(() => 'done', [call('act'), call('look')], {
+      tools: new ScriptedTools(['look', 'act'], () => 'done', { look: { type: 'nonsense' } }),
+    });
+    const next = await stage.brain.restart({ tools: new ScriptedTools(['look']) });
+    await next.sessions.send(TENANT, stage.sessionId, 'hello');
+
+    expect(answers).toMatchObject([
+      { outcome: 'error', sequence: null, output: 'nothing was called: this server has no tool act any more' },
+      { outcome: 'error', sequence: null, output: expect.stringMatching(/input_schema cannot be used/) },
+    ]);
+    expect((await next.types(stage.sessionId)).filter((type) => type.startsWith('tool_call'))).toEqual([]);
   });
 
   it('S-048: emits under its own call as the origin, and no more once it has ended, nor at the cost of the turn', async () => {
