@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ToolContext } from '../../../../services/tools/tool.ts';
 import { serverTools } from '../../../../services/tools/server-tools.ts';
+import { schemaProblem } from '../../../../services/tools/tool-inputs.ts';
 import { loadToolsFile, ToolsFileError } from '../../../../services/tools/tools-file.ts';
 
 const context: ToolContext = {
@@ -55,6 +56,7 @@ describe('a tools file', () => {
     ['a long name', { default: [{ ...add, name: 'a'.repeat(65) }] }, 'has a mistake in entry 1: its name must be 1 to 64 letters, digits, _ or -'],
     ['no description', { default: [{ ...add, description: undefined }] }, 'has a mistake in the tool add: its description must be a text'],
     ['no schema', { default: [{ ...add, input_schema: 'x' }] }, 'has a mistake in the tool add: its input_schema must be an object of plain JSON'],
+    ['a schema of no such type', { default: [{ ...add, input_schema: { type: 'text' } }] }, `has a mistake in the tool add: its input_schema cannot be used: ${schemaProblem({ type: 'text' })}`],
     ['code in a schema', { default: [{ ...add, input_schema: { a: () => 1 } }] }, 'has a mistake in the tool add: its input_schema must be an object of plain JSON'],
     ['an unknown effect', { default: [{ ...add, effect: 'twice' }] }, 'has a mistake in the tool add: its effect must be one of read, idempotent, once'],
     ['tenants that are no list', { default: [{ ...add, tenants: 'acme' }] }, 'has a mistake in the tool add: its tenants must be a list of names'],
