@@ -7,7 +7,7 @@ import { schemaProblem } from '../tools/tool-inputs.ts';
 import { OWN_ENVIRONMENT, TOOLS_MAX } from '../tools/tool.ts';
 
 // Schemas are compiled to see whether they can be used, and everybody else waits for that.
-export const DECLARATION_BYTES_MAX = 512 * 1024;
+const DECLARATION_BYTES_MAX = 512 * 1024;
 
 interface DeclaredTool {
   readonly name: string;

@@ -57,6 +57,7 @@ describe('a tools file', () => {
     ['no description', { default: [{ ...add, description: undefined }] }, 'has a mistake in the tool add: its description must be a text'],
     ['no schema', { default: [{ ...add, input_schema: 'x' }] }, 'has a mistake in the tool add: its input_schema must be an object of plain JSON'],
     ['a schema of no such type', { default: [{ ...add, input_schema: { type: 'text' } }] }, `has a mistake in the tool add: its input_schema cannot be used: ${schemaProblem({ type: 'text' })}`],
+    ['a schema that is none', { default: [{ ...add, input_schema: { required: 'a' } }] }, 'has a mistake in the tool add: its input_schema cannot be used: it is no JSON Schema: /required must be array'],
     ['code in a schema', { default: [{ ...add, input_schema: { a: () => 1 } }] }, 'has a mistake in the tool add: its input_schema must be an object of plain JSON'],
     ['an unknown effect', { default: [{ ...add, effect: 'twice' }] }, 'has a mistake in the tool add: its effect must be one of read, idempotent, once'],
     ['tenants that are no list', { default: [{ ...add, tenants: 'acme' }] }, 'has a mistake in the tool add: its tenants must be a list of names'],
