@@ -351,13 +351,22 @@ describe('the processes of a host', () => {
     await host.start();
     const sent = stage.send('invoke');
     await quiescence();
+    const cancelled = stage.send('invoke');
+    await quiescence();
+    let hasStopped = false;
+    void cancelled.operation.close(99).then(() => {
+      hasStopped = true;
+    });
+    await quiescence();
     const older = host.streamEnded;
     expect(await host.connect()).toBeNull();
     await older;
     await quiescence();
-    expect(sequencesOf(host.told.all)).toEqual([`command ${sent.name.sequence}`, `command ${sent.name.sequence}`]);
+    expect(hasStopped).toBe(false);
+    const [kept, gone] = [`command ${sent.name.sequence}`, `cancel ${cancelled.name.sequence}`];
+    expect(sequencesOf(host.told.all)).toEqual([kept, `command ${cancelled.name.sequence}`, gone, gone, kept]);
     expect(sent.operation.atDeadline()).toBe('timeout');
-    expect(host.commands.all).toHaveLength(1);
+    expect(host.commands.all).toHaveLength(2);
   });
 
   it('may register again with the same name, and keep what they have', async () => {
