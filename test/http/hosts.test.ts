@@ -137,7 +137,7 @@ describe('the commands of a host', () => {
     connection.socket.destroy();
   });
 
-  it('go on during a drain, and so do their results', async () => {
+  it('S-219: go on during a drain, and so do their results', async () => {
     stage.isDraining = true;
     const host = client();
     await host.start();

@@ -60,6 +60,9 @@ describe('routes', () => {
     ['GET', `/v1/sessions/${SESSION_ID}/messages`, 'POST'],
     ['DELETE', `/v1/sessions/${SESSION_ID}/cancel`, 'POST'],
     ['POST', `/v1/sessions/${SESSION_ID}/events`, 'GET, HEAD'],
+    ['GET', '/v1/hosts', 'POST'],
+    ['POST', '/v1/hosts/mill/commands', 'GET, HEAD'],
+    ['GET', '/v1/hosts/mill/results', 'POST'],
     ['POST', '/health/live', 'GET, HEAD'],
     ['POST', '/', 'GET, HEAD'],
   ])('answers 405 to %s %s and allows %s', async (method, path, allowed) => {

@@ -108,7 +108,7 @@ describe('a command', () => {
   });
 });
 
-describe('a host of which no process is connected', () => {
+describe('S-099: a host of which no process is connected', () => {
   it.each(LIFECYCLE)('has %s fail after ten seconds, and not before', async (type) => {
     const sent = stage.send(type);
     await stage.clock.advance(HOST_WAIT_MS - 1);
