@@ -40,7 +40,7 @@ export function answering(receipt: Receipt): Behaviour {
 }
 
 /** Every tool answers `done`, and everything else is taken on. */
-export const willingServer: EnvironmentServerScript = ({ operation }) =>
+const willingServer: EnvironmentServerScript = ({ operation }) =>
   answering(operation.request.type === 'invoke' ? { type: 'result', output: 'done' } : { type: 'accepted' });
 
 export class EnvironmentServer {
