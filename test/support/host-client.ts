@@ -31,7 +31,7 @@ export interface HostWire {
 export type HostScript = (operation: Operation) => Receipt | 'waits';
 
 /** Takes on all that is not a tool call, and answers `done` to what is. */
-export const willingHost: HostScript = ({ request }) => (request.type === 'invoke' ? { type: 'result', output: 'done' } : { type: 'accepted' });
+const willingHost: HostScript = ({ request }) => (request.type === 'invoke' ? { type: 'result', output: 'done' } : { type: 'accepted' });
 
 export class HostClient {
   readonly name: string;
