@@ -169,7 +169,7 @@ describe('a send with a signal', () => {
 
   it('does not cancel what was refused: a turn that runs is another one', async () => {
     const session = await fresh();
-    await session.submit('hello');
+    await (await new Brain(server.url).sessions.get(session.id)).submit('of somebody else');
     await server.living.model.calls.at(0);
     const refused = gate();
     wire = async (send, request) => {

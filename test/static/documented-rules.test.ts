@@ -36,6 +36,16 @@ describe('the documentation', () => {
     expect(saying('README.md', 'What is **not** promised: storage that lies about flushes, or is lost;')).toHaveLength(1);
   });
 
+  it('S-212: shows a client that creates inside of try and is closed in finally', () => {
+    const page = readFileSync(path.join(PROJECT_ROOT, 'docs/sdk.md'), 'utf8');
+
+    expect(page).toMatch(/^try \{\n(?: .*\n)* .*sessions\.create\((?:.*\n)(?: .*\n)*\} finally \{\n  await brain\.close\(\);\n\}$/m);
+  });
+
+  it('S-225: asks for a fresh handle of a child that one owns, and that nobody else sends to it', () => {
+    expect(saying('docs/sdk.md', 'Take a fresh handle for a child that you own, and let nobody else send to it meanwhile')).toHaveLength(1);
+  });
+
   it('S-191: says that delivery into another system is the business of whoever consumes the events', () => {
     expect(saying('README.md', 'Brain delivers into no other system. Whoever has to hand every event on keeps the cursor of the last one that arrived, the queue, the repeats and the sorting out of duplicates.')).toHaveLength(1);
   });

@@ -54,11 +54,14 @@ describe('the check of imports', () => {
     const sources = sampleSources({
       'machines/a.ts': `import { createHash } from 'node:crypto';`,
       'storage/b.ts': `import path from 'path';`,
+      'client/c.ts': `import type { Agent } from 'node:http'; import { z } from 'zod';`,
     });
 
     expect(printed(forbiddenImports(sources))).toEqual([
       'machines/a.ts:1 machines imports node:crypto',
       'storage/b.ts:1 path instead of node:path',
+      'client/c.ts:1 client imports node:http',
+      'client/c.ts:1 client imports zod',
     ]);
   });
 
