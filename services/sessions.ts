@@ -85,9 +85,8 @@ export class Sessions implements SessionService {
         const sessionId = ids.next();
         const transcript = seedOf(request);
         const sealed = await sessionCredentials.sealedFor(sessionId, created);
-        return unrecorded.create(tenant, sessionId, keyed, async (recorded) => {
+        return unrecorded.create(tenant, sessionId, keyed, async () => {
           const records = accepted(await registry.create(sessionId, { kind: 'create', created, transcript }, sealed));
-          recorded();
           if (records.at(-1)?.type === 'session_ready') return this.#sessions.createdView(tenant, sessionId, created);
           await this.#following.untilCreated(sessionId, records.at(-1)?.sequence ?? 0);
           return this.#createdView(sessionId);

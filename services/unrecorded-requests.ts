@@ -38,23 +38,16 @@ export class UnrecordedRequests {
     return found === null ? null : { answer: await this.#again(tenant, call, found) };
   }
 
-  /** `work` says when the session is recorded: from then on the key is not free again. */
   async create(
     tenant: string,
     sessionId: string,
     keyed: KeyedCall | undefined,
-    work: (recorded: () => void) => Promise<SessionView>,
+    work: () => Promise<SessionView>,
   ): Promise<SessionView> {
-    if (keyed === undefined) return work(() => undefined);
+    if (keyed === undefined) return work();
     const first = await this.#claims.take(tenant, keyed, null, sessionId);
     if (first !== null) return (await this.#again(tenant, keyed, first)) as SessionView;
-    let isRecorded = false;
-    const recording = (): Promise<SessionView> =>
-      work(() => {
-        isRecorded = true;
-      });
-    const changedNothing = (): boolean => !isRecorded && !this.#catalog.has(sessionId) && !this.#registry.hasLeftover(sessionId);
-    return this.#carryOut(tenant, null, keyed, recording, changedNothing);
+    return this.#carryOut(tenant, null, keyed, work, () => !this.#catalog.has(sessionId) && !this.#registry.hasLeftover(sessionId));
   }
 
   async delete(tenant: string, sessionId: string, keyed: KeyedCall | undefined, work: () => Promise<void>): Promise<void> {

@@ -45,7 +45,7 @@ describe('a session with environments, whatever call of the disk its process die
       for (const { session_id } of sessions) expect(openIn(await next.journal(session_id)), `call ${at}`).toEqual([]);
       const code = await createOn(next, NAMES, createKey()).then(
         ({ session_id }) => session_id,
-        (error: { readonly code: string }) => error.code,
+        (error: unknown) => (error as { readonly code: string }).code,
       );
       const isUnclaimed = next.environments.asked.length > asked;
       // A key that was never claimed made a session now. Any other was answered from what is there.
