@@ -1,6 +1,8 @@
 /** Environments that a create brings along. */
 import { describe, expect, it } from 'vitest';
 import { Brain, httpEnv } from '../../client/index.ts';
+import { LivingServer } from '../support/living-server.ts';
+import { calling, saying, ScriptedModel } from '../support/scripted-model.ts';
 import { json, lost, refusal, ScriptedFetch, SESSION, type SentRequest } from '../support/scripted-fetch.ts';
 
 const SECRET = 'sk-of-the-shop';
@@ -65,5 +67,25 @@ describe('a create with an environment', () => {
     await new Brain({ fetch: network.fetch }).sessions.create({ environments: [httpEnv({ name: 'shop', url: 'https://tools.example', credential: { name: 'shop-key' }, tools: [] })] });
 
     expect(network.lines).toEqual(['PUT /v1/environments/shop', 'POST /v1/sessions']);
+  });
+
+  it('has its tools called there, and says the same again when it is repeated', async () => {
+    const server = await LivingServer.open({ model: new ScriptedModel((_, index) => (index === 0 ? calling({ tool: 'order' }) : saying('ordered'))) });
+    try {
+      const { environments } = server.living;
+      const brain = new Brain(server.url);
+      const session = await brain.sessions.create({ environments: [shop()] }, { idempotencyKey: 'one' });
+      const again = await brain.sessions.create({ environments: [shop()] }, { idempotencyKey: 'one' });
+
+      expect((await session.send('order')).result?.text).toBe('ordered');
+      expect(again.id).toBe(session.id);
+      expect(session.info).toMatchObject({ environments: ['shop'], tools: ['order'] });
+      expect(environments.asked).toEqual(['setup shop', 'invoke shop']);
+      expect((await session.end()).status).toBe('ended');
+      await session.delete();
+      expect(environments.asked).toEqual(['setup shop', 'invoke shop', 'detach shop', 'teardown shop']);
+    } finally {
+      await server.close();
+    }
   });
 });
