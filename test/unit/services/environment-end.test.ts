@@ -140,11 +140,13 @@ describe('an end that is asked while environments are set up', () => {
     void createOn(brain, ['home', 'laptop']).catch(() => undefined);
     (await brain.environments.first('setup', 'laptop')).answer(ACCEPTED);
     const { session_id } = (await brain.environments.first('setup', 'home')).call.operation;
-    void brain.sessions.end(TENANT, session_id).catch(() => undefined);
+    const keyed = (): KeyedCall => new KeyedCall('end', 'key', 'body');
+    void brain.sessions.end(TENANT, session_id, keyed()).catch(() => undefined);
     await quiescence();
     const next = await brain.restart();
 
     expect(await next.sessions.get(TENANT, session_id)).toMatchObject({ status: 'ended' });
+    await expect(next.sessions.repeated(TENANT, session_id, keyed())).rejects.toMatchObject({ code: 'idempotency_ambiguous' });
     expect(next.environments.asked).toHaveLength(2);
     await next.sessions.delete(TENANT, session_id);
     expect(next.environments.asked.slice(2)).toEqual(['teardown home', 'teardown laptop']);
