@@ -2,14 +2,16 @@
 import { dataDirectory, type Bench } from './bench.ts';
 import { journalOfTurns, RECORDS_PER_TURN } from './journal-of-turns.ts';
 import { writeJournals } from './journal-writer.ts';
-import { timed } from './load.ts';
+import { inParallel, timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
+import { spreadOf } from './statistics.ts';
 
 const SIZES = [50, 5_000, 50_000] as const;
 const SHORT_ROUNDS = 3;
 const LONG_ROUNDS = 9;
 const SAMPLES = 20;
 const WARM_UP = 100;
+const REOPENINGS = 9;
 
 export async function measureLongSessions(bench: Bench): Promise<void> {
   const { findings, yardsticks, isLong } = bench;
@@ -26,7 +28,13 @@ export async function measureLongSessions(bench: Bench): Promise<void> {
   for (let time = 0; time < WARM_UP; time += 1) await append(warm, time);
   for (let round = 0; round < rounds; round += 1) {
     const idOf = (size: number): string => idsOf.get(size)?.[round] ?? '';
-    for (const size of SIZES) findings.add(`open_${size}`, await append(idOf(size), -1));
+    for (const size of SIZES) {
+      findings.add(`open_${size}`, await append(idOf(size), -1));
+      const again = await inParallel(Array.from({ length: REOPENINGS }), 1, () => append(idOf(size), -2));
+      findings.add(`reopen_${size}`, spreadOf(again)?.middle ?? 0);
+      // A session that was read from its journal stays in memory from its next turn on.
+      await server.client.send(idOf(size), 'Stay here.');
+    }
     let value = 0;
     const told = await yardsticks.inFlushes(SAMPLES, async () => {
       value += 1;
