@@ -12,6 +12,7 @@ import type { Ledger, SessionEntry } from './ledger.ts';
 import { faultsOfPromises } from './promises.ts';
 
 const PRIVATE_TYPES = ['session_suspended', 'transcript_delta', 'kv_put', 'kv_deleted', 'request_answered'];
+const STOPPED = ['interrupted', 'failed'];
 const AT_REST = ['idle', 'interrupted', 'failed', 'ended'];
 
 export class Auditor {
@@ -69,6 +70,8 @@ export class Auditor {
       session.isRetired = true;
       return;
     }
+    const view = (await api.session(session.id)) as Session & { readonly explanation?: string };
+    if (STOPPED.includes(view.status) && (view.explanation ?? '') === '') fault(`is ${view.status} and does not say why`);
     const records = await api.journal(session.id);
     this.recordsRead += records.length;
     for (const what of faultsOf(records)) fault(what);
@@ -106,10 +109,10 @@ export class Auditor {
 
 /**
  * Whoever came back at the end of a session was told that it is over. Each delete that was asked for afterwards, and died
- * before the removal, leaves one more event, which nobody waits for.
+ * before the removal, leaves more events, which nobody waits for: what was asked, and what was torn down.
  */
 function withoutLateDeletes(pages: readonly RecordedEvent[]): readonly RecordedEvent[] {
-  const last = pages.findLastIndex(({ type }) => type !== 'session_delete_requested');
+  const last = pages.findLastIndex(({ type }) => type !== 'session_delete_requested' && !type.startsWith('environment_teardown'));
   return pages[last]?.type === 'session_ended' ? pages.slice(0, last + 1) : pages;
 }
 

@@ -3,6 +3,7 @@
  * it has a key, and writes down what it was told.
  */
 import type { Answer, BrainApi } from '../support/brain-api.ts';
+import { FAR_TOOLS, type FarEnvironment } from './far-tools.ts';
 import { Follower } from './follower.ts';
 import type { Gate } from './gate.ts';
 import { SessionEntry, type Ledger, type SendEntry } from './ledger.ts';
@@ -27,6 +28,7 @@ export type Deed = 'create' | 'submit' | 'send' | 'cancel' | 'resume' | 'end' | 
 type Reply = Answer | null;
 
 const TRIES_MAX = 40;
+const FAR_CHOICES: readonly (readonly FarEnvironment[])[] = [[], ['air'], ['air'], ['air', 'desk'], ['desk']];
 
 export class Clients {
   readonly #options: ClientOptions;
@@ -99,17 +101,20 @@ export class Clients {
     const key = random.chance(0.7) ? `create ${tag}` : null;
     this.#ledger.count('create');
     this.#ledger.uncertainCreates.add(tag);
+    const environments = random.pick(FAR_CHOICES) ?? [];
     const body = {
       model: { provider: 'openai', name: 'scripted' },
       system: `This is ${tag}.`,
-      tools: TOOLS.map(({ name }) => name),
+      environments,
+      tools: [...TOOLS.map(({ name }) => name), ...environments.flatMap((name) => FAR_TOOLS[name])],
       metadata: { tag },
       after_stop: random.pick(['idle', 'hold']),
       idle_ttl_ms: random.pick(this.#options.idleTtlsMs),
     };
     const { reply } = await this.#ask('POST', '/v1/sessions', body, key);
     if (reply?.status !== 201) {
-      this.#expect(reply, [409, 503], 'a create');
+      // 502: an environment could not be set up.
+      this.#expect(reply, [409, 502, 503], 'a create');
       return;
     }
     this.#ledger.uncertainCreates.delete(tag);
@@ -201,7 +206,8 @@ export class Clients {
       session.deletion = 'acknowledged';
       session.isRetired = true;
     } else {
-      this.#expect(reply, [404, 409], 'a delete');
+      // 502: an environment could not be torn down.
+      this.#expect(reply, [404, 409, 502], 'a delete');
       if (reply !== null && isCode(reply, 'must_end') && session.deletion === 'asked') session.deletion = earlier;
     }
   }

@@ -2,12 +2,13 @@
 import type { JournalRecord } from '../support/brain-api.ts';
 import type { OpenAiServer } from '../support/openai-server.ts';
 import type { ToolServer } from '../support/tool-server.ts';
+import type { FarTools } from './far-tools.ts';
 import type { Ledger } from './ledger.ts';
 import { readModelCall } from './message-plan.ts';
 import { messageSequences } from './promises.ts';
 
-export function faultsOfEffects(ledger: Ledger, model: OpenAiServer, tools: ToolServer): readonly string[] {
-  return [...model.refusals.map((refusal) => `a strict provider refuses: ${refusal}`), ...faultsOfModelCalls(ledger, model), ...faultsOfToolCalls(ledger, tools)];
+export function faultsOfEffects(ledger: Ledger, model: OpenAiServer, tools: ToolServer, far: FarTools): readonly string[] {
+  return [...model.refusals.map((refusal) => `a strict provider refuses: ${refusal}`), ...faultsOfModelCalls(ledger, model), ...faultsOfToolCalls(ledger, tools, far)];
 }
 
 function faultsOfModelCalls(ledger: Ledger, model: OpenAiServer): readonly string[] {
@@ -32,7 +33,7 @@ function faultsOfModelCalls(ledger: Ledger, model: OpenAiServer): readonly strin
   ];
 }
 
-function faultsOfToolCalls(ledger: Ledger, tools: ToolServer): readonly string[] {
+function faultsOfToolCalls(ledger: Ledger, tools: ToolServer, far: FarTools): readonly string[] {
   const asked = new Set<string>();
   const repeated: string[] = [];
   for (const { session_id, sequence } of tools.calls.all) {
@@ -40,6 +41,7 @@ function faultsOfToolCalls(ledger: Ledger, tools: ToolServer): readonly string[]
     if (asked.has(name)) repeated.push(`the tool call ${name} came twice`);
     asked.add(name);
   }
+  const answering = new Set([...asked, ...far.asked]);
   const journals = new Map<string, readonly JournalRecord[]>([...ledger.sessions.values()].map(({ id, records }) => [id, records]));
   const unrecorded = tools.calls.all.filter(({ session_id, sequence }) => {
     const records = journals.get(session_id);
@@ -48,7 +50,7 @@ function faultsOfToolCalls(ledger: Ledger, tools: ToolServer): readonly string[]
   });
   const unasked = [...journals].flatMap(([id, records]) =>
     records
-      .filter(({ type, data }) => type === 'tool_call_ended' && data['outcome'] === 'ok' && !asked.has(`${id}/${String(data['started_sequence'])}`))
+      .filter(({ type, data }) => type === 'tool_call_ended' && data['outcome'] === 'ok' && !answering.has(`${id}/${String(data['started_sequence'])}`))
       .map(({ sequence }) => `${id}: record ${sequence} ends a tool call that no tool got`),
   );
   return [...repeated, ...unrecorded.map(({ session_id, sequence }) => `the tool call ${session_id}/${sequence} is not recorded`), ...unasked];

@@ -48,6 +48,7 @@ export function readModelCall({ request }: ModelCall): { readonly plan: MessageP
 
 export async function answerOf(call: ModelCall): Promise<ModelAnswer> {
   const { plan, round } = readModelCall(call);
+  const offered = call.request.tools ?? [];
   const drawn = hashOf(`${plan.token} ${round}`);
   const wait = delay(drawn % (plan.modelMsMax + 1));
   if (drawn % 29 === 0) return { parts: [{ text: 'And then ' }, { wait }, { cut: true }] };
@@ -57,7 +58,7 @@ export async function answerOf(call: ModelCall): Promise<ModelAnswer> {
     return calls(
       ...Array.from({ length: plan.toolsPerRound }, (_, index) => ({
         id: `call_${round}_${index}`,
-        name: TOOLS[(drawn + index) % TOOLS.length]?.name ?? 'quick',
+        name: offered[(drawn + index) % offered.length]?.function.name ?? 'quick',
         arguments: JSON.stringify({ token: plan.token, round, index, ms: (drawn >>> 8) % (plan.toolMsMax + 1) }),
       })),
     );

@@ -4,10 +4,12 @@
  * is real time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JournalRecord } from '../support/brain-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { Auditor } from './auditor.ts';
 import { Clients, type ClientOptions } from './clients.ts';
 import { faultsOfEffects } from './effects.ts';
+import { faultsOfOperations } from './operations.ts';
 import { Gate } from './gate.ts';
 import { Ledger } from './ledger.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -38,6 +40,10 @@ export interface Tortured {
   readonly kills: number;
   readonly events: number;
   readonly turns: number;
+  /** What environments and hosts were given. */
+  readonly operations: number;
+  /** The results and events of theirs that the server took. */
+  readonly taken: number;
 }
 
 /** The last process, when no more deaths come. */
@@ -54,14 +60,15 @@ export interface LastLife {
 export async function torture(options: TortureOptions, atEnd?: (life: LastLife) => Promise<void>): Promise<Tortured> {
   const startMs = performance.now();
   const random = new SeededRandom(options.seed, 'deaths');
-  const world = await World.start();
+  const world = await World.start(options.seed);
   const ledger = new Ledger();
   const gate = new Gate();
   const auditor = new Auditor(ledger);
   const clients = new Clients(options, ledger, gate, () => world.server.api);
   const audit = async (isLast: boolean): Promise<void> => {
     await auditor.audit(world.server.api, isLast);
-    for (const fault of faultsOfEffects(ledger, world.model, world.tools)) ledger.fault(fault);
+    for (const fault of faultsOfEffects(ledger, world.model, world.tools, world.far)) ledger.fault(fault);
+    for (const fault of faultsOfOperations(ledger, world.far, isLast)) ledger.fault(fault);
   };
   const lastLife: LastLife = {
     world,
@@ -125,11 +132,26 @@ function told({ seed }: TortureOptions, { ledger, world, kills, seconds }: Toll)
   const unknown = records.filter(({ data }) => data['outcome'] === 'unknown').length;
   const counts = [...ledger.counts].map(([what, count]) => `${count} ${what}`).toSorted().join(', ');
   const turns = of('turn_started');
+  const isFar = (record: JournalRecord | undefined): boolean => /^(air|desk)_/.test(String(record?.data['tool']));
+  const ended = sessions.flatMap((session) => session.records.filter(({ type, data }) => type === 'tool_call_ended' && isFar(session.records[Number(data['started_sequence']) - 1])));
   const summary = [
     `seed ${seed}: ${kills} kills in ${Math.round(seconds)} s; ${sessions.length} sessions, ${turns} turns, ${records.length} records`,
     `${world.model.calls.all.length} model calls, ${world.tools.calls.all.length} tool calls, ${unknown} effects unknown, ${of('turn_failed')} turns failed`,
+    farInWords(world, ended),
     `followers: ${events} events over ${connections} connections`,
     counts,
   ].join('\n  ');
-  return { faults: ledger.faults, summary, kills, events, turns };
+  const { asked, results, events: farEvents } = world.far;
+  return { faults: ledger.faults, summary, kills, events, turns, operations: asked.length, taken: results.length + farEvents.length };
+}
+
+function farInWords({ far }: World, ended: readonly JournalRecord[]): string {
+  const twice = far.asked.length - new Set(far.asked).size;
+  const counts = [...far.counts].map(([what, count]) => `${count} ${what}`).toSorted().join(', ');
+  const outcomes = ended.map(({ data }) => String(data['outcome']));
+  const ends = [...new Set(outcomes)].toSorted().map((outcome) => `${outcomes.filter((one) => one === outcome).length} ${outcome}`).join(', ');
+  return [
+    `environments and hosts: ${far.asked.length} operations, ${twice} of them given twice; ${ended.length} of their calls on record: ${ends}`,
+    `they were told that ${far.results.length} results and ${far.events.length} events were taken; ${counts}`,
+  ].join('\n  ');
 }

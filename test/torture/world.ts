@@ -1,10 +1,11 @@
-/** The server under torture between a model and tools that count outside of it, and the ways in which it dies. */
+/** The server under torture between a model, tools, an environment and a host that count outside of it, and the ways in which it dies. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OpenAiServer } from '../support/openai-server.ts';
 import { ServerProcess, START_COMMAND } from '../support/server-process.ts';
 import { ToolServer } from '../support/tool-server.ts';
+import { FarWork } from './far-tools.ts';
 import { answerOf, TOOLS, workOf } from './message-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
@@ -15,20 +16,24 @@ export type Death = 'kill' | 'kill while stopping' | 'kill while starting' | 'ki
 export class World {
   readonly model: OpenAiServer;
   readonly tools: ToolServer;
+  readonly far: FarWork;
   readonly server: ServerProcess;
 
-  private constructor(model: OpenAiServer, tools: ToolServer, server: ServerProcess) {
+  private constructor(model: OpenAiServer, tools: ToolServer, far: FarWork, server: ServerProcess) {
     this.model = model;
     this.tools = tools;
+    this.far = far;
     this.server = server;
   }
 
-  static async start(dataDirectory?: string): Promise<World> {
+  static async start(seed: number): Promise<World> {
     const model = await OpenAiServer.start(answerOf);
     const tools = await ToolServer.start(TOOLS, workOf);
-    const environment = { ...model.environment, ...tools.environment, BRAIN_CANCEL_SECS: '1', NODE_OPTIONS: `--import ${GARBAGE_COLLECTION}` };
-    const server = await ServerProcess.start({ environment, ...(dataDirectory === undefined ? {} : { dataDirectory }) });
-    return new World(model, tools, server);
+    const environment = { ...model.environment, ...tools.environment, BRAIN_CANCEL_SECS: '1', BRAIN_MAX_TOOL_SECS: '2', NODE_OPTIONS: `--import ${GARBAGE_COLLECTION}` };
+    const server = await ServerProcess.start({ environment });
+    const far = await FarWork.start(() => server.url, seed);
+    await far.open(server.api);
+    return new World(model, tools, far, server);
   }
 
   /** Lets the server give back what it can, soon. */
@@ -56,6 +61,7 @@ export class World {
   }
 
   async dispose(): Promise<void> {
+    await this.far.close();
     await this.server.dispose();
     await this.model.close();
     await this.tools.close();
