@@ -117,15 +117,16 @@ export class ToolCalls {
     const end = await this.#endOf(invocation, effect, deadline);
     listener.over();
     // Where nothing of it arrived nothing is to arrive while the end is being recorded, either.
-    const isForStop = end.isGivenUp && invocation.mayHaveArrived();
-    if (!isForStop) this.#close(invocation, null);
+    const isClosedEarly = end.isGivenUp && !invocation.mayHaveArrived();
+    if (isClosedEarly) this.#close(invocation, null);
     let cancelAs: Sequence | null = null;
     try {
-      const recorded = await this.#record(sequence, end.result);
-      cancelAs = recorded.at;
-      return answerOf(call, sequence, recorded.result);
+      const { at, result } = await this.#record(sequence, end.result);
+      if (end.isGivenUp) cancelAs = at;
+      else if (at !== null) invocation.recorded();
+      return answerOf(call, sequence, result);
     } finally {
-      if (isForStop) this.#close(invocation, cancelAs);
+      if (!isClosedEarly) this.#close(invocation, cancelAs);
     }
   }
 

@@ -70,7 +70,7 @@ export function addHostRoutes(table: RouteTable, dependencies: HostDependencies)
   table.withOwnToken(reportHostResult, async (context, token) => {
     const holder = await holderOf(context, token);
     parseQuery(reportHostResult.query, context);
-    hosts.result(holder, parseBody(reportHostResult.body.schema, await readBody(context)));
+    await hosts.result(holder, parseBody(reportHostResult.body.schema, await readBody(context)));
     context.status = 204;
   });
 

@@ -5,7 +5,8 @@
  *       that was started again knows a late report for what it is, and whoever has no token hears the same of every session.
  *   K2. A callback lives as long as its operation is open in this process. Of the results that are reported the first
  *       counts, and everything after it is refused as late.
- *   K3. A token is a secret in use while its callback is open.
+ *   K3. Whoever reports a result is answered when the record of it is durable. Where there will be none, its report was late.
+ *   K4. A token is a secret in use while its callback is open.
  */
 import type { JsonValue } from '../../machines/messages.ts';
 import type { Sequence } from '../../machines/records.ts';
@@ -42,12 +43,15 @@ export interface OpenCallback {
   readonly callback: Callback;
   /** The first result that is reported. Where it is closed before, that nobody knows. */
   readonly result: Promise<FinalReceipt>;
+  /** The result that was reported is on record. */
+  recorded(): void;
   close(): void;
 }
 
 interface Waiting {
   readonly listener: OperationListener | null;
-  readonly settle: (receipt: FinalReceipt) => void;
+  /** Resolves with whether the receipt is on record. */
+  readonly settle: (receipt: FinalReceipt) => Promise<boolean>;
 }
 
 export class Callbacks implements CallbackService {
@@ -63,19 +67,33 @@ export class Callbacks implements CallbackService {
     const key = keyOf(name);
     const token = Buffer.from(await vault.mac('callback', key)).toString('base64url');
     const release = secrets.hold(tenant, token);
-    let settle: Waiting['settle'] = () => undefined;
+    let report: (receipt: FinalReceipt) => void = () => undefined;
+    let keep: (isOnRecord: boolean) => void = () => undefined;
     const result = new Promise<FinalReceipt>((resolve) => {
-      settle = resolve;
+      report = resolve;
     });
-    const waiting = { listener, settle };
+    const kept = new Promise<boolean>((resolve) => {
+      keep = resolve;
+    });
+    const waiting: Waiting = {
+      listener,
+      settle: (receipt) => {
+        report(receipt);
+        return kept;
+      },
+    };
     this.#waiting.set(key, waiting);
     const methods: readonly CallbackMethod[] = listener === null ? ['result'] : ['result', 'emit', 'progress'];
     return {
       callback: { url: `${publicUrl()}/v1/callbacks/${key}`, token, methods },
       result,
+      recorded: () => {
+        keep(true);
+      },
       close: () => {
         if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
-        settle({ type: 'unknown', message: 'the operation was closed before its result came' });
+        report({ type: 'unknown', message: 'the operation was closed before its result came' });
+        keep(false);
         release();
       },
     };
@@ -89,7 +107,7 @@ export class Callbacks implements CallbackService {
   async result(name: OperationName, receipt: FinalReceipt): Promise<void> {
     const { settle } = this.#find(name);
     this.#waiting.delete(keyOf(name));
-    settle(receipt);
+    if (!(await settle(receipt))) throw alreadyClosed();
   }
 
   async emit(name: OperationName, type: string, data: JsonValue): Promise<void> {
@@ -108,9 +126,13 @@ export class Callbacks implements CallbackService {
 
   #find(name: OperationName): Waiting {
     const waiting = this.#waiting.get(keyOf(name));
-    if (waiting === undefined) throw new ServiceError('already_closed', 'this operation is over');
+    if (waiting === undefined) throw alreadyClosed();
     return waiting;
   }
+}
+
+function alreadyClosed(): ServiceError {
+  return new ServiceError('already_closed', 'this operation is over');
 }
 
 function keyOf({ sessionId, sequence }: OperationName): string {

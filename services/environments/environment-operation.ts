@@ -99,7 +99,9 @@ export class EnvironmentOperation {
       end = { result: failed({ outcome: 'unknown', code: 'internal', message: 'the server failed in this operation; its log says why' }), isGivenUp: true };
     }
     const at = await this.#record(end.result);
-    if (sent !== null) await this.#closeOnce(sent, end.isGivenUp ? at : null);
+    if (sent === null) return;
+    if (!end.isGivenUp && at !== null) sent.recorded();
+    await this.#closeOnce(sent, end.isGivenUp ? at : null);
   }
 
   #send(credential: string | null): SentOperation {

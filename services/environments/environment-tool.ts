@@ -24,6 +24,7 @@ export function environmentTool({ tenant, sessionId, tool, environment, driver, 
         answer: sent.receipt.then(answerOf),
         atDeadline: () => sent.atDeadline(),
         mayHaveArrived: () => sent.mayHaveArrived(),
+        recorded: () => sent.recorded(),
         close: (cancelAs) => sent.close(cancelAs),
       };
     },

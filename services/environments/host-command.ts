@@ -19,7 +19,9 @@ export class HostCommand implements SentOperation, HostNews {
   readonly #host: HostOfCommand;
   readonly #clock: Clock;
   readonly #sentAt: number;
+  readonly #kept: Promise<boolean>;
   #resolve: (receipt: Receipt) => void = () => undefined;
+  #resolveKept: (isOnRecord: boolean) => void = () => undefined;
   #isWritten = false;
   #isOver = false;
   #cancelWait: () => void = () => undefined;
@@ -31,6 +33,9 @@ export class HostCommand implements SentOperation, HostNews {
     this.#sentAt = clock.monotonic();
     this.receipt = new Promise((resolve) => {
       this.#resolve = resolve;
+    });
+    this.#kept = new Promise((resolve) => {
+      this.#resolveKept = resolve;
     });
   }
 
@@ -53,9 +58,15 @@ export class HostCommand implements SentOperation, HostNews {
     return { type: 'command', contract: ENVIRONMENT_CONTRACT, operation: { ...this.call.operation, request: this.#requestNow() } };
   }
 
-  settle(receipt: Receipt): void {
-    if (!this.#end()) return;
+  /** Resolves with whether the receipt is on record: false where another end came first, or none will stand there. */
+  settle(receipt: Receipt): Promise<boolean> {
+    if (!this.#end()) return Promise.resolve(false);
     this.#resolve(receipt);
+    return this.#kept;
+  }
+
+  recorded(): void {
+    this.#resolveKept(true);
   }
 
   /** Calls back after a while, unless it is over by then, or somebody came. */
@@ -77,6 +88,7 @@ export class HostCommand implements SentOperation, HostNews {
   }
 
   async close(cancelAs: Sequence | null): Promise<void> {
+    this.#resolveKept(false);
     if (!this.#end() || !this.#isWritten || cancelAs === null) return;
     const { session_id, sequence } = this.call.operation;
     await this.#host.cancel(new HostCancel(session_id, sequence));

@@ -130,12 +130,12 @@ export class Host implements HostOfCommand {
     if (stream !== null) this.disconnect(stream);
     for (const cancel of this.#cancels.values()) this.#drop(cancel);
     const message = `another process took the name of the host ${this.#name} while this was under way`;
-    for (const command of [...this.#commands.values()]) if (command.isWritten) command.settle({ type: 'unknown', message });
+    for (const command of [...this.#commands.values()]) if (command.isWritten) void command.settle({ type: 'unknown', message });
   }
 
   #awaitProcess(command: HostCommand): void {
     if (command.isInvoke || command.isWritten) return;
-    command.waitFor(HOST_WAIT_MS, () => command.settle(this.#unavailable()));
+    command.waitFor(HOST_WAIT_MS, () => void command.settle(this.#unavailable()));
   }
 
   #unavailable(): Receipt {

@@ -37,7 +37,8 @@ export interface HostService {
   holderOf(token: string): Promise<HostHolder | null>;
   /** What the process is told until the signal aborts. It is the only stream of its host from now on. */
   commands(holder: HostHolder, signal: AbortSignal): HostStream;
-  result(holder: HostHolder, result: CommandName & { readonly receipt: Receipt }): void;
+  /** Resolves when the record of it is durable. */
+  result(holder: HostHolder, result: CommandName & { readonly receipt: Receipt }): Promise<void>;
   /** Resolves when it is durable. */
   emit(holder: HostHolder, event: CommandName & { readonly type: string; readonly data: JsonValue }): Promise<void>;
   progress(holder: HostHolder, progress: CommandName & { readonly message?: string; readonly fraction?: number }): void;
@@ -104,7 +105,7 @@ export class Hosts implements EnvironmentDriver, HostService {
     return stream;
   }
 
-  result(holder: HostHolder, { session_id, sequence, receipt }: CommandName & { readonly receipt: Receipt }): void {
+  async result(holder: HostHolder, { session_id, sequence, receipt }: CommandName & { readonly receipt: Receipt }): Promise<void> {
     const host = this.#hostOf(holder.tenant, holder.host);
     const key = commandKey(session_id, sequence);
     const command = host.commandOf(holder.incarnation, key);
@@ -117,7 +118,7 @@ export class Hosts implements EnvironmentDriver, HostService {
         details: { field: '/receipt/type' },
       });
     }
-    command.settle(receipt);
+    if (!(await command.settle(receipt))) throw alreadyClosed();
   }
 
   async emit(holder: HostHolder, { type, data, ...name }: CommandName & { readonly type: string; readonly data: JsonValue }): Promise<void> {

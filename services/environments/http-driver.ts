@@ -50,6 +50,10 @@ class HttpOperation implements SentOperation {
     return this.#mayHaveArrived;
   }
 
+  recorded(): void {
+    this.#callback?.recorded();
+  }
+
   async close(cancelAs: Sequence | null): Promise<void> {
     this.#callback?.close();
     this.#giveUp.abort();
@@ -67,8 +71,15 @@ class HttpOperation implements SentOperation {
     }
     const { callback, result } = this.#callback;
     if (this.#giveUp.signal.aborted) this.#callback.close();
-    const receipt = await Promise.race([result, this.#post({ ...operation, callback })]);
-    return receipt.type === 'accepted' ? result : receipt;
+    const first = await Promise.race([
+      result.then((receipt) => ({ receipt, isReported: true })),
+      this.#post({ ...operation, callback }).then((receipt: Receipt) => ({ receipt, isReported: false })),
+    ]);
+    if (first.isReported) return first.receipt;
+    if (first.receipt.type === 'accepted') return result;
+    // What is reported after a final answer is late.
+    this.#callback.close();
+    return first.receipt;
   }
 
   async #post(operation: Operation): Promise<Receipt> {

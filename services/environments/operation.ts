@@ -5,6 +5,8 @@
  *   P1. An operation is named by its session and the sequence of the record that was made before it was sent. It is sent once.
  *   P2. `failure` is an environment's own no, or what is known not to have reached it. Whatever else went wrong after the
  *       first byte was sent is `unknown`.
+ *   P3. Whoever reports a result hears that it was taken once the record of it is durable, and not before: what was taken is
+ *       never lost.
  */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { EnvironmentRequest, ResolvedEnvironment, Sequence } from '../../machines/records.ts';
@@ -78,6 +80,8 @@ export interface SentOperation {
   atDeadline(): 'timeout' | 'unknown';
   /** Whether any of it may have reached its executor. False: it is known that nothing did, and nothing will once it is closed. */
   mayHaveArrived(): boolean;
+  /** The receipt is on record: whoever reported it may be told so. To be called before `close`, where it is so. */
+  recorded(): void;
   /**
    * Nobody waits any more: what comes later is refused, and whatever the driver holds open for it is let go. To be called
    * once, however the operation ended. `cancelAs`: the sequence of the record that says that the operation was cancelled or

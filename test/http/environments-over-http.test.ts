@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 function send(request: OperationRequest = INVOKE, url = environment.url, sequence = 7): SentOperation {
-  return driver.send({
+  const sent = driver.send({
     tenant: 'local',
     environment: { name: 'air', driver: 'http', url, configuration: {} },
     operation: { session_id: SESSION, environment: 'air', sequence, request },
@@ -74,6 +74,9 @@ function send(request: OperationRequest = INVOKE, url = environment.url, sequenc
       },
     },
   });
+  // As whoever sends it does, once the record is durable.
+  void sent.receipt.then(() => sent.recorded());
+  return sent;
 }
 
 /** What an operation comes to, and that it was asked once on one connection. */

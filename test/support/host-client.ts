@@ -138,7 +138,7 @@ export function directHostWire(hosts: () => HostService, caller: { readonly tena
     post: ({ token }, method, body) =>
       refusalOf(async () => {
         const holder = await holderOf(token);
-        if (method === 'results') hosts().result(holder, body as never);
+        if (method === 'results') await hosts().result(holder, body as never);
         else if (method === 'emit') await hosts().emit(holder, body as never);
         else hosts().progress(holder, body);
       }),

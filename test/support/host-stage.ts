@@ -16,6 +16,8 @@ export interface Sending {
   readonly host?: string;
   readonly session?: string;
   readonly listener?: OperationListener | null;
+  /** Whether its receipt is on record as soon as it is there. True unless the test says otherwise. */
+  readonly isRecorded?: boolean;
 }
 
 export class HostStage {
@@ -40,11 +42,11 @@ export class HostStage {
     return new HostClient(directHostWire(() => this.hosts, caller), { name, incarnation, script });
   }
 
-  send(type: OperationRequest['type'], { tenant = 'local', host = 'mill', session = SESSION, listener = null }: Sending = {}): Sent {
+  send(type: OperationRequest['type'], { tenant = 'local', host = 'mill', session = SESSION, listener = null, isRecorded = true }: Sending = {}): Sent {
     this.#sequence += 1;
     const environment: ResolvedEnvironment = { name: 'shop', driver: 'host', host, configuration: {} };
     const operation = { session_id: session, environment: 'shop', sequence: this.#sequence, request: requestOf(type) };
-    return new Sent(this.hosts, { tenant, environment, operation, credential: null, listener });
+    return new Sent(this.hosts, { tenant, environment, operation, credential: null, listener }, isRecorded);
   }
 }
 
@@ -54,11 +56,12 @@ export class Sent {
   readonly operation: SentOperation;
   receipt: Receipt | null = null;
 
-  constructor(hosts: Hosts, call: OperationCall) {
+  constructor(hosts: Hosts, call: OperationCall, isRecorded: boolean) {
     this.call = call;
     this.operation = hosts.send(call);
     void this.operation.receipt.then((receipt) => {
       this.receipt = receipt;
+      if (isRecorded) this.operation.recorded();
     });
   }
 

@@ -88,6 +88,7 @@ export class ScriptedEnvironments implements EnvironmentDrivers {
       receipt,
       atDeadline: () => sent.atDeadline,
       mayHaveArrived: () => sent.mayHaveArrived,
+      recorded: () => undefined,
       close: async (cancelAs) => {
         closes.push(cancelAs);
         await sent.stops;

@@ -95,6 +95,25 @@ describe('a command', () => {
     expect(await mine.answer(unwritten.name, DONE)).toBeNull();
   });
 
+  it('has its result taken once that is on record, and refused as late where there will be no record of it', async () => {
+    const host = stage.client();
+    await host.start();
+    for (const isRecorded of [true, false]) {
+      const sent = stage.send('invoke', { isRecorded: false });
+      await quiescence();
+      let heard: string | null = 'nothing yet';
+      void host.answer(sent.name, DONE).then((code) => {
+        heard = code;
+      });
+      await quiescence();
+      expect([sent.receipt, heard]).toEqual([DONE, 'nothing yet']);
+      if (isRecorded) sent.operation.recorded();
+      await sent.operation.close(null);
+      await quiescence();
+      expect(heard).toBe(isRecorded ? null : 'already_closed');
+    }
+  });
+
   it('to do a tool call is not answered by taking it on; everything else is', async () => {
     const host = stage.client();
     await host.start();

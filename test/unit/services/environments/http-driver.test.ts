@@ -3,6 +3,7 @@ import { Callbacks } from '../../../../services/environments/callbacks.ts';
 import type { EnvironmentPost, PostOutcome } from '../../../../services/environments/environment-transport.ts';
 import { httpDriver } from '../../../../services/environments/http-driver.ts';
 import type { EnvironmentDriver, FinalReceipt, OperationCall, OperationListener, OperationRequest, Receipt } from '../../../../services/environments/operation.ts';
+import { ServiceError } from '../../../../services/errors.ts';
 import { Secrets } from '../../../../services/secrets.ts';
 import { systemRandom } from '../../../../services/system.ts';
 import { Vault } from '../../../../services/vault.ts';
@@ -37,6 +38,8 @@ class Stage {
   readonly callbacks: Callbacks;
   readonly driver: EnvironmentDriver;
   connects = true;
+  /** Whether receipts are on record as soon as they are there. */
+  records = true;
 
   constructor(vault: Vault) {
     this.callbacks = new Callbacks({ vault, secrets: this.secrets, publicUrl: () => 'https://brain.example.com/api' });
@@ -48,7 +51,16 @@ class Stage {
           this.posts.add({ ...request, answer: resolve });
         }),
     };
-    this.driver = httpDriver({ transport, callbacks: this.callbacks, clock: this.clock, log: quiet });
+    const driver = httpDriver({ transport, callbacks: this.callbacks, clock: this.clock, log: quiet });
+    this.driver = {
+      send: (call) => {
+        const sent = driver.send(call);
+        void sent.receipt.then(() => {
+          if (this.records) sent.recorded();
+        });
+        return sent;
+      },
+    };
   }
 
   static async open(vault?: Vault): Promise<Stage> {
@@ -182,8 +194,31 @@ describe('a callback of an invoke', () => {
     const second = await invoked(stage);
     second.posted.answer(answered({ type: 'unknown', message: 'hm' }));
     expect(await second.sent.receipt).toEqual({ type: 'unknown', message: 'hm' });
-    await stage.callbacks.result(NAME, RESULT);
+    await expect(stage.callbacks.result(NAME, RESULT)).rejects.toMatchObject({ code: 'already_closed' });
     expect(await second.sent.receipt).toEqual({ type: 'unknown', message: 'hm' });
+  });
+
+  it('is answered when its result is on record, and as late where there will be no record of it', async () => {
+    const stage = await Stage.open();
+    stage.records = false;
+    for (const isRecorded of [true, false]) {
+      const { sent } = await invoked(stage);
+      let heard = 'nothing yet';
+      const report = stage.callbacks.result(NAME, RESULT).then(
+        () => {
+          heard = 'taken';
+        },
+        (error: unknown) => {
+          heard = error instanceof ServiceError ? error.code : String(error);
+        },
+      );
+      expect(await sent.receipt).toEqual(RESULT);
+      expect(heard).toBe('nothing yet');
+      if (isRecorded) sent.recorded();
+      await sent.close(null);
+      await report;
+      expect(heard).toBe(isRecorded ? 'taken' : 'already_closed');
+    }
   });
 
   it('takes one result; a second, and every report after the end, is late', async () => {
