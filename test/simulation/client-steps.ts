@@ -1,5 +1,7 @@
 /** Steps of the clients: what they ask for, and whom they follow. */
 import type { Detail } from './choices.ts';
+import { environmentsIn } from './clients.ts';
+import type { EnvironmentName } from './environment-declarations.ts';
 import type { FeedName } from './followers.ts';
 import { READS, TENANTS, type Asked, type Request } from './request.ts';
 import { PROGRAMS } from './test-loop.ts';
@@ -63,17 +65,19 @@ export function repeatRequest(world: World, detail: Detail): boolean {
   const { ids } = world.auditor.sessions;
   const other = ids[detail.below(ids.length)];
   if (earlier.route !== 'create' && other !== undefined) return ask(world, { route: earlier.route, sessionId: detail.below(2) === 0 ? earlier.sessionId : other, key: earlier.key }, detail);
+  const environments = earlier.route === 'create' ? environmentsIn(earlier.body) : [];
+  world.auditor.declared.createAsked(earlier.tenant, earlier.label, environments);
   const request = world.clients.ask(brain, world.process.number, earlier);
   world.say(`client: #${request.number} ${earlier.route} ${earlier.label} again with key ${String(earlier.key)}`);
   return true;
 }
 
 /** Mostly the session's own tenant asks; a stranger has no key of anybody's. */
-function ask(world: World, { route, sessionId, key }: Pick<Request, 'route' | 'sessionId' | 'key'>, detail: Detail): boolean {
+export function ask(world: World, { route, sessionId, key, body: given }: Pick<Request, 'route' | 'sessionId' | 'key'> & { readonly body?: string }, detail: Detail): boolean {
   const brain = world.brain;
   if (brain === null) return false;
   const label = sessionId === null ? '' : world.labelOf(sessionId);
-  const body = bodyOf(world, { route, sessionId, key }, detail);
+  const body = given ?? bodyOf(world, { route, sessionId, key }, detail);
   const owner = sessionId === null ? detail.of(TENANTS) : world.tenantOf(sessionId);
   const isStranger = sessionId !== null && detail.below(24) === 23;
   const asked: Asked = { route, tenant: isStranger ? strangerTo(owner) : owner, sessionId, label, body, key: isStranger ? null : key };
@@ -117,17 +121,35 @@ export function followSomething(world: World, detail: Detail): boolean {
 }
 
 export function createSession(world: World, detail: Detail): boolean {
-  const brain = world.brain;
-  if (brain === null || world.sessionCount >= SESSIONS_MAX) return false;
+  if (world.brain === null || world.sessionCount >= SESSIONS_MAX) return false;
   world.sessionCount += 1;
   const loop = detail.of(['test', 'chat', 'test']);
   const afterStop = detail.of(['idle', 'hold']);
   const ttl = detail.of(['null', '60000', '0']);
   const seed = detail.below(4) === 3 ? ' seeded' : '';
   const key = detail.of(world.habit.keys);
-  const label = `s${world.sessionCount}`;
   const tenant = detail.of(TENANTS);
-  const asked: Asked = { route: 'create', tenant, sessionId: null, label, body: `${loop} ${afterStop} ${ttl}${seed}`, key: key === null ? null : `${key}-${label}` };
+  return askForSession(world, { tenant, body: `${loop} ${afterStop} ${ttl}${seed}`, key });
+}
+
+/** One that has environments. */
+export function newSession(world: World, { tenant, environments }: { readonly tenant: string; readonly environments: readonly EnvironmentName[] }, detail: Detail): boolean {
+  // Beside as many as there may be without.
+  if (world.brain === null || world.sessionCount >= SESSIONS_MAX + 2) return false;
+  world.sessionCount += 1;
+  const loop = detail.of(['test', 'test', 'chat']);
+  const afterStop = detail.of(['idle', 'hold']);
+  const ttl = detail.of(['null', '0']);
+  const seed = detail.of(['plain', 'plain', 'seeded']);
+  world.auditor.declared.createAsked(tenant, `s${world.sessionCount}`, environments);
+  return askForSession(world, { tenant, body: `${loop} ${afterStop} ${ttl} ${seed} ${environments.join(',')}`, key: detail.of(world.habit.keys) });
+}
+
+function askForSession(world: World, { tenant, body, key }: Pick<Asked, 'tenant' | 'body' | 'key'>): boolean {
+  const brain = world.brain;
+  if (brain === null) return false;
+  const label = `s${world.sessionCount}`;
+  const asked: Asked = { route: 'create', tenant, sessionId: null, label, body, key: key === null ? null : `${key}-${label}` };
   if (asked.key !== null) world.keyed.push(asked);
   const request = world.clients.ask(brain, world.process.number, asked);
   world.say(`client: #${request.number} create ${label} "${asked.body}"${tenant === TENANTS[0] ? '' : ` of ${tenant}`}${asked.key === null ? '' : ` with key ${asked.key}`}`);

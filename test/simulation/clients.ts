@@ -5,10 +5,17 @@ import type { LifecycleCursor, LifecycleEvent } from '../../machines/projections
 import type { CreateSession, SessionService } from '../../services/session-service.ts';
 import type { Auditor } from './auditor/auditor.ts';
 import { codeOf } from './error-codes.ts';
+import { ENVIRONMENT_NAMES, TOOL_OF, type EnvironmentName } from './environment-declarations.ts';
 import { Follower, type FeedName } from './followers.ts';
 import { READS, type Asked, type ReadRoute, type Request } from './request.ts';
 
 const LIFECYCLE_PAGE = 2;
+
+/** Of the body of a create. */
+export function environmentsIn(body: string): readonly EnvironmentName[] {
+  const names = body.split(' ')[4]?.split(',') ?? [];
+  return ENVIRONMENT_NAMES.filter((name) => names.includes(name));
+}
 
 export class Clients {
   readonly pending = new Map<number, Request>();
@@ -142,17 +149,19 @@ function change(sessions: SessionService, { tenant, sessionId, body, label }: Re
   }
 }
 
-/** The body of a create: its loop, `after_stop` and time to live, and whether it brings a conversation. */
+/** The body of a create: its loop, `after_stop` and time to live, whether it brings a conversation, and its environments. */
 function creationOf(label: string, body: string): CreateSession {
   const [loop = 'test', afterStop = 'idle', ttl = 'null', seed] = body.split(' ');
+  const environments = environmentsIn(body);
   return {
     surface: 'v1',
     agentloop: { name: loop },
     model: { provider: 'world', name: label },
     system: label,
-    tools: ['look', 'act'],
+    tools: ['look', 'act', ...environments.map((name) => TOOL_OF[name])],
+    ...(environments.length === 0 ? {} : { environments }),
     after_stop: afterStop === 'hold' ? 'hold' : 'idle',
     idle_ttl_ms: JSON.parse(ttl) as number | null,
-    ...(seed === undefined ? {} : { transcript: [{ role: 'user', content: [{ type: 'text', text: 'before' }] }] }),
+    ...(seed !== 'seeded' ? {} : { transcript: [{ role: 'user', content: [{ type: 'text', text: 'before' }] }] }),
   };
 }

@@ -4,6 +4,8 @@
  */
 import type { Detail } from './choices.ts';
 import { answerPlainly } from './effect-steps.ts';
+import { answerPostPlainly } from './environment-steps.ts';
+import { answerCommandsPlainly } from './host-steps.ts';
 import { TENANTS, type ReadRoute } from './request.ts';
 import type { World } from './world.ts';
 
@@ -17,7 +19,7 @@ export async function bringToRest(world: World): Promise<void> {
   await expectOthersGoOn(world);
   world.port.stalled = null;
   await untilQuiet(world);
-  const left = [...world.clients.pending.values()].map(({ number, route, label }) => `#${number} ${route} ${label}`);
+  const left = [...[...world.clients.pending.values()].map(({ number, route, label }) => `#${number} ${route} ${label}`), ...world.asking];
   world.auditor.expect(left.length === 0, 13, () => `never answered: ${left.join(', ')}`);
 }
 
@@ -58,8 +60,8 @@ async function untilQuiet(world: World): Promise<void> {
     for (const follower of world.clients.followers) follower.read();
     await world.rest();
     if (world.port.ready.length > 0 || seen(world) !== before) continue;
-    if (answerPlainly(world)) continue;
-    if (world.process.brain !== null && world.clients.pending.size === 0 && !isAnyRunning(world) && world.brain?.isDraining !== true) return;
+    if (answerPlainly(world) || answerPostPlainly(world) || answerCommandsPlainly(world)) continue;
+    if (world.process.server !== null && world.clients.pending.size === 0 && world.asking.size === 0 && !isAnyRunning(world) && world.brain?.isDraining !== true) return;
     if (!world.clock.fireNext()) return;
   }
 }
@@ -70,7 +72,7 @@ function seen(world: World): number {
 
 function isAnyRunning(world: World): boolean {
   const { sessions } = world.auditor;
-  return sessions.ids.some((id) => sessions.ledger(id)?.state.startsWith('running') === true && !sessions.rotten.has(id));
+  return sessions.ids.some((id) => (sessions.ledger(id)?.open.size ?? 0) > 0 && !sessions.rotten.has(id));
 }
 
 async function read(world: World): Promise<void> {
@@ -84,7 +86,7 @@ async function read(world: World): Promise<void> {
   for (const follower of world.clients.followers) if (follower.status === 'away') follower.connect(brain);
   await untilQuiet(world);
   // A look recovers what could not be recovered before.
-  world.auditor.expect(!isAnyRunning(world), 13, () => 'a turn never comes to its end');
+  world.auditor.expect(!isAnyRunning(world), 13, () => 'something under way never comes to its end');
   expectFollowersUpToDate(world);
   expectEachMessageOnce(world);
 }
@@ -94,6 +96,8 @@ function expectFollowersUpToDate(world: World): void {
   for (const { sessionId, feed, label, status } of world.clients.followers) {
     world.auditor.expect(!sessions.deleted.has(sessionId) || status !== 'connected', 13, () => `a stream of ${label} goes on, and the session is deleted`);
     if (sessions.leaving.has(sessionId) || sessions.rotten.has(sessionId) || status === 'away') continue;
+    // A stream is over with its session: what a delete adds afterwards is for whoever reads.
+    if (status === 'over' && sessions.ledger(sessionId)?.isDeleteAsked === true) continue;
     const missed = feed.missed();
     world.auditor.expect(missed === null, 8, () => `a stream of ${label} stays at ${feed.at}, and misses ${JSON.stringify(missed)}`);
   }

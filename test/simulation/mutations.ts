@@ -69,13 +69,19 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'call-a-tool-again',
     breaks: [3],
-    changes: [{ file: 'services/tool-calls.ts', search: 'const result = await this.#invoke(prepared, sequence);', replace: "let result = await this.#invoke(prepared, sequence); if (result.outcome === 'error') result = await this.#invoke(prepared, sequence);" }],
+    changes: [
+      {
+        file: 'services/tool-calls.ts',
+        search: '    const end = await this.#endOf(invocation, effect, deadline);\n',
+        replace: "    let end = await this.#endOf(invocation, effect, deadline); if (end.result.outcome === 'error') end = await this.#endOf(executor.invoke({ input, sequence, deadlineMs, listener }), effect, deadline);\n",
+      },
+    ],
   },
   {
     name: 'close-an-effect-twice',
     breaks: [4],
     changes: [
-      { file: 'machines/session-context.ts', search: 'return { ...context, open: without(context.open, record.data.started_sequence) };', replace: 'return record.type.startsWith("activation") ? { ...context, open: {} } : context;' },
+      { file: 'machines/session-context.ts', search: 'return closing(context, record.data.started_sequence);', replace: 'return record.type.startsWith("activation") ? { ...context, open: {} } : context;' },
     ],
   },
   {
@@ -214,7 +220,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'leave-an-end-out',
     breaks: [13],
-    changes: [{ file: 'machines/close-turn.ts', search: 'if (end) endSession(draft, message_sequence);', replace: '' }],
+    changes: [{ file: 'machines/close-turn.ts', search: "if (end) endSession(draft, { detaches: openOutcome === 'cancelled', closedTurn: message_sequence });", replace: '' }],
   },
   {
     name: 'delete-without-the-flush',
@@ -260,6 +266,97 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'drop-the-parameters',
     breaks: [15],
     changes: [{ file: 'services/model-calls.ts', search: '      ...(parameters === undefined ? {} : { parameters }),\n    };\n  }\n\n  async #end', replace: '    };\n  }\n\n  async #end' }],
+  },
+  {
+    name: 'tell-another-process-of-a-host-again',
+    breaks: [3],
+    changes: [{ file: 'services/environments/host.ts', search: "if (command.isWritten) void command.settle({ type: 'unknown', message });", replace: 'void [command, message];' }],
+  },
+  {
+    name: 'post-again-what-was-lost',
+    breaks: [3],
+    changes: [
+      {
+        file: 'services/environments/http-driver.ts',
+        search: 'const outcome = await this.#send(operation, { signal: this.#giveUp.signal, onSent });',
+        replace: "let outcome = await this.#send(operation, { signal: this.#giveUp.signal, onSent }); if (outcome.kind === 'lost') outcome = await this.#send(operation, { signal: this.#giveUp.signal, onSent });",
+      },
+    ],
+  },
+  {
+    name: 'send-before-the-record',
+    breaks: [2],
+    changes: [
+      {
+        file: 'services/session-actor.ts',
+        search: '    const payload = payloadOf(encoded);\n    await this.#journal.append',
+        replace: "    const payload = payloadOf(encoded);\n    const early = decodeRecords(payload).filter(({ type }) => type === 'environment_detach_started' || type === 'environment_teardown_started');\n    if (early.length > 0) this.#reactions.committed(early, 0);\n    await this.#journal.append",
+      },
+    ],
+  },
+  {
+    name: 'detach-before-the-end-is-recorded',
+    breaks: [2, 16],
+    changes: [
+      {
+        file: 'services/environments/environment-work.ts',
+        search: "        case 'session_end_requested':\n",
+        replace: "        case 'session_end_requested':\n          for (const name of Object.keys(actor.state.context.environments)) this.#start(sessionId, actor, { sequence: record.sequence + 1, data: { environment: name, request: { type: 'detach' } } });\n",
+      },
+    ],
+  },
+  {
+    name: 'set-up-again-after-a-restart',
+    breaks: [3, 5, 16],
+    changes: [
+      {
+        file: 'services/session-entry.ts',
+        search: '    this.#resident = { actor, release: this.#files.hold() };\n',
+        replace:
+          "    this.#resident = { actor, release: this.#files.hold() };\n    for (const [environment, { standing, operation }] of Object.entries(state.context.environments)) {\n      const again = { type: 'environment_setup_started', sequence: operation, recorded_at: 0, state: '', data: { environment, request: { type: 'setup', configuration: {} } } } as const;\n      if (standing === 'unknown') this.#services.environmentWork.committed(this.sessionId, actor, [again]);\n    }\n",
+      },
+    ],
+  },
+  {
+    name: 'remove-what-was-not-torn-down',
+    breaks: [16],
+    changes: [{ file: 'machines/recover.ts', search: "return isDeleteRequested && Object.values(context.environments).every(({ standing }) => standing === 'absent');", replace: 'return isDeleteRequested && context !== null;' }],
+  },
+  {
+    name: 'record-a-late-answer',
+    breaks: [4],
+    changes: [{ file: 'services/tool-calls.ts', search: 'whenStopped.then((): End =>', replace: 'whenStopped.then(() => invocation.answer).then((): End =>' }],
+  },
+  {
+    name: 'take-a-report-of-what-is-over',
+    breaks: [12],
+    changes: [
+      { file: 'services/environments/callbacks.ts', search: '        if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);\n', replace: '' },
+      { file: 'services/environments/callbacks.ts', search: 'keep(false);', replace: 'keep(true);' },
+    ],
+  },
+  {
+    name: 'be-ready-without-an-environment',
+    breaks: [16],
+    changes: [
+      { file: 'machines/decide.ts', search: "if (missing.length === 0) draft.add('session_ready', {});", replace: "if (missing.length === 0 || !endAsked) draft.add('session_ready', {});" },
+      { file: 'machines/chart-setup.ts', search: "every(({ standing }) => standing === 'attached')", replace: 'every(() => true)' },
+    ],
+  },
+  {
+    name: 'take-a-report-before-it-is-recorded',
+    breaks: [12],
+    changes: [{ file: 'services/environments/callbacks.ts', search: 'if (!(await settle(receipt))) throw alreadyClosed();', replace: 'void settle(receipt);' }],
+  },
+  {
+    name: 'take-a-hosts-result-before-it-is-recorded',
+    breaks: [12],
+    changes: [{ file: 'services/environments/hosts.ts', search: 'if (!(await command.settle(receipt))) throw alreadyClosed();', replace: 'void command.settle(receipt);' }],
+  },
+  {
+    name: 'leave-out-what-a-tool-is-configured-with',
+    breaks: [15],
+    changes: [{ file: 'services/environments/environment-tool.ts', search: '...(configuration === undefined ? {} : { configuration })', replace: '...(configuration === undefined ? { configuration } : {})' }],
   },
 ];
 

@@ -1,6 +1,10 @@
 /** One process of the simulated world: Brain as the server composes it, on ports that die with it. */
 import { createBrain, type Brain } from '../../services/brain.ts';
-import type { EnvironmentDriver, EnvironmentDrivers } from '../../services/environments/operation.ts';
+import { Callbacks } from '../../services/environments/callbacks.ts';
+import type { EnvironmentTransport } from '../../services/environments/environment-transport.ts';
+import { Hosts } from '../../services/environments/hosts.ts';
+import { httpDriver } from '../../services/environments/http-driver.ts';
+import type { Issuer } from '../../services/issuers.ts';
 import type { LoopRegistry } from '../../services/loops/loop-registry.ts';
 import { loopRegistry } from '../../services/loops/loop-registry.ts';
 import type { Clock, LogFacts } from '../../services/ports.ts';
@@ -20,15 +24,17 @@ import { testLoop, type LoopWatcher } from './test-loop.ts';
 
 const VAULT_KEY = new Uint8Array(32);
 
-/** No session of the simulated world has an environment. */
-const NO_ENVIRONMENT: EnvironmentDriver = {
-  send: () => {
-    throw new Error('nothing is sent to an environment here');
-  },
-};
-const NO_ENVIRONMENTS: EnvironmentDrivers = { http: NO_ENVIRONMENT, host: NO_ENVIRONMENT };
+/** What the addresses of callbacks start with. */
+export const PUBLIC_URL = 'http://brain.test';
 
 const MINUTE_MS = 60_000;
+
+/** What a server answers from. */
+export interface SimulatedServer {
+  readonly brain: Brain;
+  readonly callbacks: Callbacks;
+  readonly hosts: Hosts;
+}
 
 export interface ProcessParts {
   readonly disk: SimulatedProcess;
@@ -36,11 +42,12 @@ export interface ProcessParts {
   readonly random: () => number;
   readonly watcher: LoopWatcher;
   readonly ports: ReturnType<EffectsPort['boot']>;
+  readonly transport: EnvironmentTransport;
   /** Told of what the operator would read. */
   readonly log: (event: string, facts: LogFacts) => void;
 }
 
-export async function startBrain({ disk, clock, random, watcher, ports, log }: ProcessParts): Promise<Brain> {
+export async function startServer({ disk, clock, random, watcher, ports, transport, log }: ProcessParts): Promise<SimulatedServer> {
   const line = (event: string, facts: LogFacts = {}): void => log(event, facts);
   const logger = { debug: line, info: line, warn: line, error: line };
   const store = await FileSessionStore.open({ disk, path: DATA, log: logger });
@@ -50,15 +57,20 @@ export async function startBrain({ disk, clock, random, watcher, ports, log }: P
   const loops: LoopRegistry = {
     find: (name) => (name === 'test' ? { loop: testLoop(watcher), configurationProblem: () => null } : loopRegistry.find(name)),
   };
-  return createBrain({
+  const secrets = new Secrets([]);
+  const callbacks = new Callbacks({ vault, secrets, publicUrl: () => PUBLIC_URL });
+  // Each tenant registers its hosts with a token of its own, which is named like it.
+  const issuerOf = (tenant: string): Promise<Issuer> => Promise.resolve({ tenant, scope: 'manage', sessionId: null, ended: null, fingerprint: '' });
+  const hosts = new Hosts({ vault, issuers: { issuerOf }, clock, log: logger });
+  const brain = await createBrain({
     ...ports,
     store,
     claims: new FileClaimStore(store.directory),
     credentials,
     environmentFiles: new TenantEnvironmentFiles(store.directory),
-    drivers: NO_ENVIRONMENTS,
+    drivers: { http: httpDriver({ transport, callbacks, clock, log: logger }), host: hosts },
     vault,
-    secrets: new Secrets([]),
+    secrets,
     clock,
     random: bytes,
     log: logger,
@@ -69,4 +81,5 @@ export async function startBrain({ disk, clock, random, watcher, ports, log }: P
     telemetry: noTelemetry,
     retain: null,
   });
+  return { brain, callbacks, hosts };
 }

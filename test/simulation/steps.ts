@@ -3,6 +3,8 @@ import type { Choice, Draws, Kind } from './choices.ts';
 import { Detail } from './choices.ts';
 import { askSomething, createSession, followSomething, repeatRequest, sendMessage, stopTurn, takeUpHabit } from './client-steps.ts';
 import { answerEffect } from './effect-steps.ts';
+import { answerPost, askForEnvironmentTools, createInEnvironments, declareEnvironment, leaveEnvironments, reportBack, workInEnvironments } from './environment-steps.ts';
+import { answerCommand, moveHost } from './host-steps.ts';
 import { actOnDisk, damageDisk, failOnDisk, fillDisk, goOnUntil, holdOneBack, letOneCallGo, stallDisk } from './disk-steps.ts';
 import type { World } from './world.ts';
 
@@ -36,6 +38,15 @@ const STEPS: readonly [Step, ...Step[]] = [
   { name: 'power', share: 10, take: cutPower },
   { name: 'rot', share: 4, take: damageDisk },
   { name: 'drain', share: 4, take: drain },
+  { name: 'declare', share: 12, take: declareEnvironment },
+  { name: 'create in', share: 90, take: createInEnvironments },
+  { name: 'work in', share: 120, take: workInEnvironments },
+  { name: 'leave', share: 50, take: leaveEnvironments },
+  { name: 'call tools', share: 20, take: askForEnvironmentTools },
+  { name: 'answer', share: 200, take: answerPost },
+  { name: 'report', share: 70, take: reportBack },
+  { name: 'host', share: 80, take: moveHost },
+  { name: 'obey', share: 110, take: answerCommand },
 ];
 
 const BY_NAME = new Map(STEPS.map((step) => [step.name, step]));
@@ -60,6 +71,14 @@ export const DRAWS: Draws = {
     ['create', 'go on', 'hold back', 'power', 'settle', 'repeat', 'settle'],
     ['create', 'create', 'settle', 'ask', 'settle', 'repeat', 'settle', 'repeat'],
     ['habit', 'create', 'settle', 'ask', 'settle', 'ask', 'go on', 'fail', 'settle', 'ask'],
+    ['create in', 'settle', 'create in', 'settle', 'answer', 'settle', 'work in', 'settle', 'answer', 'settle'],
+    ['create in', 'settle', 'create in', 'settle', 'answer', 'settle', 'leave', 'settle', 'answer', 'settle', 'leave', 'settle', 'answer', 'settle'],
+    ['create in', 'settle', 'create in', 'settle', 'host', 'host', 'settle', 'obey', 'settle', 'work in', 'settle', 'obey', 'settle'],
+    ['create in', 'settle', 'leave', 'go on', 'answer', 'go on', 'kill', 'settle', 'leave', 'settle', 'answer'],
+    ['work in', 'settle', 'answer', 'settle', 'report', 'go on', 'report', 'power', 'settle', 'report'],
+    ['work in', 'settle', 'answer', 'stop', 'settle', 'report', 'answer', 'settle'],
+    ['work in', 'settle', 'host', 'host', 'obey', 'settle', 'obey'],
+    ['leave', 'settle', 'kill', 'settle', 'leave', 'settle', 'answer', 'settle', 'leave', 'settle', 'answer'],
   ],
 };
 
@@ -111,16 +130,19 @@ function cutPower(world: World, detail: Detail): boolean {
 }
 
 function drain(world: World, detail: Detail): boolean {
-  const { process } = world;
-  const brain = world.brain;
-  if (brain === null || brain.isDraining) return false;
+  const { process, server } = world;
+  if (server === null || server.brain.isDraining) return false;
+  const { brain, hosts } = server;
   world.say('the process is told to stop');
   world.coverage.failure('drain');
   world.auditor.excuses.isDraining = true;
   const boundMs = detail.of([MINUTE_MS, 0, null]);
   void brain
     .drain(boundMs)
-    .then(() => brain.close())
+    .then(() => {
+      hosts.close();
+      return brain.close();
+    })
     .then(() => {
       process.over = 'closed';
     });
@@ -130,5 +152,5 @@ function drain(world: World, detail: Detail): boolean {
 function moment(world: World): string {
   const [first] = world.port.held;
   const where = first === undefined ? 'while the disk rests' : `${first.phase === 'acted' ? 'after' : 'before'} ${first.call.kind} of ${first.call.path.replace(/[0-9a-f]{28}/, '…')} ${first.phase === 'acted' ? 'and before its answer' : 'acts'}`;
-  return world.process.brain === null ? `during its start, ${where}` : where;
+  return world.process.server === null ? `during its start, ${where}` : where;
 }

@@ -31,6 +31,9 @@ export interface LoopWatcher {
 /** From the plainest to the strangest. */
 export const PROGRAMS = ['m', 'tmt', 'x', 'eX', 'prm', 'otmxt', 'erm', 'MX', 'epdr', 'cR', 'cm', 'l', 'F', 'H', 'iH', 'tb', 'cvm', 'w'] as const;
 
+/** For sessions that have environments. */
+export const ENVIRONMENT_PROGRAMS = ['f', 'g', 'fg', 'fx', 'B', 'm', 'tfm', 'of', 'BX'] as const;
+
 export function testLoop(watcher: LoopWatcher): AgentLoop {
   return { name: 'test', turn: (input, host) => new Program(input, host, watcher).run() };
 }
@@ -71,13 +74,22 @@ class Program {
         await this.#model({ system: null, tools: [] });
         return;
       case 'M':
-        await Promise.all([this.#model(), this.#model(), this.#dispatch(1)]);
+        await Promise.all([this.#model(), this.#model(), this.#dispatch(['look'])]);
         return;
       case 'x':
-        await this.#dispatch(1);
+        await this.#dispatch(['look']);
         return;
       case 'X':
-        await this.#dispatch(2);
+        await this.#dispatch(['look', 'act']);
+        return;
+      case 'f':
+        await this.#dispatch(['fetch']);
+        return;
+      case 'g':
+        await this.#dispatch(['grind']);
+        return;
+      case 'B':
+        await this.#dispatch(['fetch', 'grind', 'look']);
         return;
       case 't':
         await this.#save([...this.#transcript, this.#input.message]);
@@ -135,8 +147,8 @@ class Program {
     this.#transcript = [...this.#transcript, answer.message];
   }
 
-  async #dispatch(count: number): Promise<void> {
-    const calls = ['look', 'act'].slice(0, count).map((tool) => ({ tool, tool_use_id: `use_${tool}`, input_text: '{"a":1}' }));
+  async #dispatch(tools: readonly string[]): Promise<void> {
+    const calls = tools.map((tool) => ({ tool, tool_use_id: `use_${tool}`, input_text: '{"a":1}' }));
     this.#watcher.heardTools(this.#input.session_id, await this.#host.dispatch(calls));
   }
 

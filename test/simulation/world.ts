@@ -11,8 +11,9 @@ import { Clients } from './clients.ts';
 import type { Coverage } from './coverage.ts';
 import { DiskPort, type HeldCall } from './disk-port.ts';
 import { EffectsPort } from './effects-port.ts';
+import { EnvironmentsPort } from './environments-port.ts';
 import { TENANTS, type Asked } from './request.ts';
-import { startBrain } from './server-process.ts';
+import { startServer, type SimulatedServer } from './server-process.ts';
 import { WorldClock } from './world-clock.ts';
 
 // Opening every session of a run takes some hundred calls, one after another.
@@ -22,7 +23,7 @@ interface RunningProcess {
   readonly number: number;
   readonly disk: SimulatedProcess;
   /** Null while it starts. */
-  brain: Brain | null;
+  server: SimulatedServer | null;
   /** What it could not start for, or that it has given everything up. */
   over: 'failed' | 'closed' | null;
 }
@@ -33,12 +34,17 @@ export class World {
   readonly clock = new WorldClock();
   readonly auditor: Auditor;
   readonly effects: EffectsPort;
+  readonly environments: EnvironmentsPort;
   readonly clients: Clients;
   readonly script: string[] = [];
   process: RunningProcess;
   /** What clients have made up so far. */
   sessionCount = 0;
   messageCount = 0;
+  /** Of declarations, hosts and reports: each is told from the others by its number. */
+  count = 0;
+  /** What is asked of the server beside sessions, and not answered. */
+  readonly asking = new Set<string>();
   /** What was asked with a key, for whoever asks again. */
   readonly keyed: Asked[] = [];
   habit: Habit = NO_HABIT;
@@ -52,13 +58,18 @@ export class World {
     this.coverage = coverage;
     this.auditor = new Auditor(this.port, coverage);
     this.effects = new EffectsPort(this.auditor);
+    this.environments = new EnvironmentsPort(this.auditor.environments);
     this.clients = new Clients(this.auditor);
     this.process = this.#boot();
   }
 
   /** Null while no process can be asked anything. */
   get brain(): Brain | null {
-    return this.process.over === null ? this.process.brain : null;
+    return this.server?.brain ?? null;
+  }
+
+  get server(): SimulatedServer | null {
+    return this.process.over === null ? this.process.server : null;
   }
 
   say(line: string): void {
@@ -96,6 +107,7 @@ export class World {
     end();
     this.auditor.died(how);
     this.clients.lose();
+    this.asking.clear();
     this.coverage.deathCount += 1;
     this.process = this.#boot();
   }
@@ -118,19 +130,20 @@ export class World {
     });
     const disk = this.port.held.map(({ call, phase }) => `${call.kind}${phase === 'acted' ? '!' : ''}`);
     const asked = [...this.clients.pending.values()].map(({ route }) => route);
+    const environments = [...this.environments.pending.map(({ operation }) => operation.request.type), ...this.environments.hosts.map(({ status }) => status), this.asking.size];
     const effects = this.effects.pending.map(({ kind }) => kind);
-    return [each.sort(), disk, asked.sort(), effects, [this.brain === null ? 'starting' : '']].map((part) => part.join(',')).join('|');
+    return [each.sort(), disk, asked.sort(), effects, environments, [this.brain === null ? 'starting' : '']].map((part) => part.join(',')).join('|');
   }
 
   #boot(): RunningProcess {
     this.#processCount += 1;
     const disk = this.port.disk.boot();
-    const process: RunningProcess = { number: this.#processCount, disk, brain: null, over: null };
+    const process: RunningProcess = { number: this.#processCount, disk, server: null, over: null };
     const { isHealed } = this.auditor.excuses;
     const log = (event: string, facts: object): void => void this.log.push(`${process.number} ${event} ${JSON.stringify(facts)}`);
-    startBrain({ disk, clock: this.clock.boot(), random: this.#random, watcher: this.auditor, ports: this.effects.boot(), log }).then(
-      (brain) => {
-        process.brain = brain;
+    startServer({ disk, clock: this.clock.boot(), random: this.#random, watcher: this.auditor, ports: this.effects.boot(), transport: this.environments.boot(), log }).then(
+      (server) => {
+        process.server = server;
       },
       (error: unknown) => {
         process.over = 'failed';

@@ -15,9 +15,11 @@ import type { EffectWatcher } from '../effects-port.ts';
 import { READS, type Request } from '../request.ts';
 import type { LoopWatcher } from '../test-loop.ts';
 import { AnswerChecks, nameOf, type StoodThen } from './answers.ts';
+import { Declared } from './declared.ts';
 import { DurableSessions } from './durable-sessions.ts';
 import { Excuses } from './excuses.ts';
 import { expectSameEvent, nextLifecycle, type ShownCursor, type ShownEvent } from './lifecycle-shown.ts';
+import { OperationChecks } from './operations.ts';
 import { publicOf, type SessionLedger } from './session-ledger.ts';
 import { expectThat, same, Violation } from './violation.ts';
 
@@ -30,6 +32,8 @@ interface Found {
 export class Auditor implements EffectWatcher, LoopWatcher {
   readonly sessions: DurableSessions;
   readonly excuses: Excuses;
+  readonly environments: OperationChecks;
+  readonly declared: Declared;
   /** The first thing found broken; everything after it may follow from it. */
   violation: Violation | null = null;
   readonly #answers: AnswerChecks;
@@ -43,14 +47,23 @@ export class Auditor implements EffectWatcher, LoopWatcher {
 
   constructor(port: DiskPort, coverage: Coverage) {
     this.#coverage = coverage;
-    this.sessions = new DurableSessions(port, (before, type, after) => coverage.transition(before, type, after));
-    this.excuses = new Excuses(this.sessions);
+    this.sessions = new DurableSessions(port, {
+      recorded: (before, type, after) => coverage.transition(before, type, after),
+      removed: (sessionId, ledger) => this.environments.removed(sessionId, ledger),
+    });
+    this.environments = new OperationChecks(this.sessions, (check) => this.#check(check));
+    this.declared = new Declared(this.sessions);
+    this.excuses = new Excuses(this.sessions, this.declared);
     this.#answers = new AnswerChecks(this.sessions, (sessionId) => this.excuses.hasFailedOn(sessionId));
   }
 
   /** Looks at the whole disk. */
   look(): void {
-    this.#check(() => this.sessions.refresh());
+    this.#check(() => {
+      this.sessions.refresh();
+      this.declared.look();
+      this.environments.look();
+    });
   }
 
   /** A process has died, or is over: what is on the disk now is what the next one finds. */
@@ -65,6 +78,8 @@ export class Auditor implements EffectWatcher, LoopWatcher {
         this.#coverage.death(how, ledger.state, new Set(ledger.open.values()));
       }
     });
+    this.environments.died(new Map([...this.#found].map(([sessionId, { last }]) => [sessionId, last])));
+    this.declared.died();
     this.excuses.died();
     this.#begun.clear();
   }
@@ -82,6 +97,8 @@ export class Auditor implements EffectWatcher, LoopWatcher {
       expectThat(!this.#isStranger(request), 11, () => `${nameOf(request)} is answered, and the session is not ${request.tenant}'s`);
       this.#answers.check(request, this.#asked.get(request.number) ?? null, answer);
       this.excuses.answered(request);
+      const isStop = request.route === 'cancel' || request.route === 'interrupt' || request.route === 'close';
+      if (isStop && request.sessionId !== null && !request.isRepeat) this.environments.stopHeard(request.sessionId);
       const rottenIn = this.sessions.rotten.get(request.sessionId ?? '') ?? Infinity;
       // Other answers need not read what is damaged: a checkpoint spares them.
       expectThat(request.route !== 'events' || request.process <= rottenIn, 1, () => `${nameOf(request)} is answered from a journal that was damaged`);

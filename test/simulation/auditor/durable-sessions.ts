@@ -16,9 +16,15 @@ interface Held {
   readonly frameCount: number;
 }
 
+/** Told of what is on the device, and of what is not any more. */
+export interface SessionsWatcher {
+  recorded(before: string, type: string, after: string): void;
+  removed(sessionId: string, ledger: SessionLedger): void;
+}
+
 export class DurableSessions {
   readonly #port: DiskPort;
-  readonly #onRecord: (before: string, type: string, after: string) => void;
+  readonly #told: SessionsWatcher;
   readonly #held = new Map<string, Held>();
   readonly #shownThrough = new Map<string, number>();
   /** Of which nobody may expect anything any more: they are to be deleted. */
@@ -28,9 +34,9 @@ export class DurableSessions {
   readonly rotten = new Map<string, number>();
   #version = -1;
 
-  constructor(port: DiskPort, onRecord: (before: string, type: string, after: string) => void) {
+  constructor(port: DiskPort, told: SessionsWatcher) {
     this.#port = port;
-    this.#onRecord = onRecord;
+    this.#told = told;
   }
 
   get ids(): readonly string[] {
@@ -65,10 +71,11 @@ export class DurableSessions {
       expectThat(!this.deleted.has(sessionId), 13, () => `session ${sessionId} is back, and its delete was answered`);
       if (!this.rotten.has(sessionId)) this.#read(sessionId, files);
     }
-    for (const sessionId of this.#held.keys()) {
+    for (const [sessionId, { ledger }] of this.#held) {
       if (found.has(sessionId)) continue;
       const isExpected = this.leaving.has(sessionId) || !this.#shownThrough.has(sessionId);
       expectThat(isExpected, 1, () => `session ${sessionId} is gone, and nobody asked for that`);
+      if (!this.rotten.has(sessionId)) this.#told.removed(sessionId, ledger);
       this.#held.delete(sessionId);
     }
     this.#expectOneOfEachLabel();
@@ -100,7 +107,7 @@ export class DurableSessions {
       for (const record of records) {
         const before = ledger.state;
         ledger.enter(record);
-        this.#onRecord(before, record.type, ledger.state);
+        this.#told.recorded(before, record.type, ledger.state);
       }
       ledger.endOfCommit();
     }

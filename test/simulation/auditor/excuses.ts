@@ -1,6 +1,7 @@
 /** Which errors a client may be answered with: each needs a cause in what was done to the world, or to the session. */
 import { TENANTS, type Request } from '../request.ts';
 import { nameOf } from './answers.ts';
+import type { Declared } from './declared.ts';
 import type { DurableSessions } from './durable-sessions.ts';
 import { expectThat } from './violation.ts';
 
@@ -9,22 +10,29 @@ const REFUSALS = new Set(['session_busy', 'session_ending', 'session_ended', 'mu
 
 export class Excuses {
   readonly #sessions: DurableSessions;
+  readonly #declared: Declared;
+  /** The deletes of each session that may still take it away. */
+  readonly #deletes = new Map<string, Set<number>>();
   /** Parts of paths on which calls failed; null: any may have. */
   readonly #failed: string[] = [];
   readonly #bodies = new Map<string, Set<string>>();
   readonly #acknowledged = new Set<string>();
   #hasDied = false;
   isDraining = false;
+  /** The labels of the sessions that are being created: nobody can know their ids yet. */
+  readonly #creating = new Set<string>();
   /** No fault is injected any more: whatever is asked for from now on has no excuse to fail. */
   isHealed = false;
   readonly #askedWhenHealed = new Set<number>();
 
-  constructor(sessions: DurableSessions) {
+  constructor(sessions: DurableSessions, declared: Declared) {
     this.#sessions = sessions;
+    this.#declared = declared;
   }
 
   died(): void {
     this.#hasDied = true;
+    this.#creating.clear();
     this.isDraining = false;
   }
 
@@ -37,16 +45,29 @@ export class Excuses {
   asked(request: Request): void {
     const bodies = this.#bodies.get(scopeOf(request)) ?? new Set();
     this.#bodies.set(scopeOf(request), bodies.add(request.body));
+    if (request.route === 'delete' && request.sessionId !== null) {
+      const deletes = this.#deletes.get(request.sessionId) ?? new Set();
+      this.#deletes.set(request.sessionId, deletes.add(request.number));
+    }
+    if (request.route === 'create' && !request.isRepeat) this.#creating.add(request.label);
     if (this.isHealed) this.#askedWhenHealed.add(request.number);
   }
 
-  answered({ route, sessionId }: Request): void {
+  answered({ route, sessionId, label }: Request): void {
+    if (route === 'create') this.#creating.delete(label);
     if (route === 'delete' && sessionId !== null) this.#acknowledged.add(sessionId);
   }
 
   check(request: Request, code: string): void {
-    const { sessionId, route } = request;
+    const { label, sessionId, route } = request;
+    if (route === 'create') this.#creating.delete(label);
     if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
+    if (route === 'delete' && code === 'teardown_failed' && sessionId !== null) {
+      const deletes = this.#deletes.get(sessionId);
+      deletes?.delete(request.number);
+      // It stays, unless another delete is under way, or was when its process died.
+      if (deletes?.size === 0) this.#sessions.leaving.delete(sessionId);
+    }
     if (REFUSALS.has(code)) {
       const state = this.#sessions.ledger(sessionId ?? '')?.state ?? 'none';
       const isWrong = code === 'session_ended' && (state === 'idle' || state === 'suspended') && !this.#sessions.rotten.has(sessionId ?? '');
@@ -54,6 +75,17 @@ export class Excuses {
       return;
     }
     expectThat(this.#isExcused(request, code), 11, () => `${nameOf(request)} is refused with ${code}, and nothing was done that explains it`);
+  }
+
+  /** Whether the disk, or the end of the process, explains this code. */
+  isOfDisk(code: string): boolean {
+    if (code === 'draining') return this.isDraining;
+    return (code === 'journal_unavailable' || code === 'disk_full') && (this.isDraining || this.#failed.length > 0);
+  }
+
+  /** Whether whoever reports something may hear this: that it is over, was never theirs, or is more than they may say. */
+  isOfReport(code: string): boolean {
+    return ['already_closed', 'conflict', 'invalid_request', 'too_large'].includes(code) || this.isOfDisk(code);
   }
 
   checkStream(sessionId: string, code: string): void {
@@ -73,9 +105,19 @@ export class Excuses {
       case 'not_found':
         // Whose a journal is that cannot be read, nobody knows: only the operator is told of it.
         if (request.tenant !== TENANTS[0] && this.#sessions.rotten.has(sessionId ?? '')) return true;
-        return request.route === 'withdraw' || sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
+        return request.route === 'withdraw' || this.#creating.has(request.label) || sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
       case 'draining':
         return this.isDraining;
+      case 'unknown_environment':
+        return request.route === 'create' && this.#declared.mayHaveBeenMissing(request.label);
+      case 'environment_failed': {
+        const [id = '', ledger] = this.#sessions.byLabel(request.label) ?? [];
+        return request.route === 'create' && (ledger === undefined ? key !== null : this.#sessions.rotten.has(id) || ledger.records.some(({ type }) => type === 'environment_setup_failed'));
+      }
+      case 'teardown_failed': {
+        const ledger = this.#sessions.ledger(sessionId ?? '');
+        return request.route === 'delete' && (ledger === null ? key !== null : this.#sessions.rotten.has(sessionId ?? '') || ledger.records.some(({ type }) => type === 'environment_teardown_failed'));
+      }
       case 'idempotency_mismatch':
       case 'conflict':
         return (code === 'conflict') === (request.route === 'queue') && key !== null && (this.#bodies.get(scopeOf(request))?.size ?? 0) > 1;

@@ -76,6 +76,8 @@ function saidOf({ sequence, type, state, data }: WrittenRecord): readonly Said[]
       const { started_sequence, output, is_error, outcome } = data;
       return [['tool.result', { started_sequence, output, is_error, outcome }, input]];
     }
+    case 'session_failed':
+      return [['session.error', { code: data['code'] }, undefined], status('closed')];
     case 'session_resumed':
       return [status('idle')];
     case 'session_ending':

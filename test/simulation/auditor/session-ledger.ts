@@ -38,7 +38,19 @@ const CODE_OF_CANCEL: Readonly<Record<string, string>> = {
   shutdown: 'shutdown',
 };
 const EFFECTS = new Set(['activation', 'model_call', 'tool_call', 'environment_setup', 'environment_detach', 'environment_teardown']);
+/** The effects that are none of a turn's, and the states in which they may be under way. */
+const OPEN_AT_REST: Readonly<Record<string, readonly string[]>> = {
+  environment_setup: ['creating'],
+  environment_detach: ['ending'],
+  environment_teardown: ['unusable', 'ending', 'ended'],
+};
 const PRIVATE = new Set(['session_suspended', 'kv_put', 'kv_deleted', 'request_answered']);
+
+export interface LedgerEnvironment {
+  /** `perhaps`: nobody knows. */
+  readonly standing: 'perhaps' | 'attached' | 'detached' | 'gone';
+  readonly operations: readonly number[];
+}
 
 export class SessionLedger {
   readonly records: WrittenRecord[] = [];
@@ -55,11 +67,15 @@ export class SessionLedger {
   metadata: unknown = {};
   /** Sequences that a resume went back behind. */
   readonly dropped = new Set<number>();
+  /** Its environments that were asked for anything, by name. */
+  readonly environments = new Map<string, LedgerEnvironment>();
+  isDeleteAsked = false;
   readonly #keys = new Set<string>();
   readonly #messageKeys = new Set<unknown>();
   readonly #held = new Map<number, unknown>();
   readonly #calls = new Map<number, string>();
   #checkpointTranscript: readonly unknown[] = [];
+  #checkpointWaiting: readonly number[] = [];
   #checkpointValues: ReadonlyMap<string, unknown> = new Map();
 
   get last(): number {
@@ -78,7 +94,7 @@ export class SessionLedger {
     expectThat((type === 'session_created') === (sequence === 1), 1, () => `${at()}: a session begins with its creation, once`);
     const previous = this.records.at(-1);
     expectThat(previous === undefined || record.recorded_at >= previous.recorded_at, 1, () => `${at()} is older than the one before it`);
-    const isAfterEnd = before === 'ended' && type !== 'session_delete_requested' && type !== 'request_answered';
+    const isAfterEnd = before === 'ended' && type !== 'session_delete_requested' && type !== 'request_answered' && !type.startsWith('environment_teardown_');
     expectThat(!isAfterEnd, 7, () => `${at()}: the session had ended`);
     this.records.push(record);
     if (record.request !== undefined) {
@@ -87,6 +103,7 @@ export class SessionLedger {
       this.#keys.add(key);
     }
     this.#effect(record);
+    this.#environment(record);
     this.#turn(record);
     this.#contents(record);
     this.state = this.#stateAfter(type, data);
@@ -98,10 +115,13 @@ export class SessionLedger {
     expectThat(this.waiting.length <= QUEUE_MESSAGES_MAX, 10, () => `at ${this.last} ${this.waiting.length} messages wait`);
     if (this.state.startsWith('running')) return;
     const at = `at ${this.last} in ${this.state}`;
-    expectThat(this.open.size === 0, 5, () => `${at} effects are open: ${[...this.open.keys()].join(', ')}`);
+    const stray = [...this.open].filter(([, kind]) => OPEN_AT_REST[kind]?.includes(this.state) !== true);
+    expectThat(stray.length === 0, 5, () => `${at} effects are open: ${stray.map(([sequence]) => sequence).join(', ')}`);
+    const isWaiting = this.state === 'creating' || this.state === 'ending';
+    expectThat(!isWaiting || this.open.size > 0, 13, () => `${at} nothing is waited for`);
     expectThat(this.turn === null, 7, () => `${at} a turn is open`);
     expectThat(this.waiting.length === 0, 10, () => `${at} messages wait: ${this.waiting.join(', ')}`);
-    expectThat(!this.endAsked, 13, () => `${at} an end that was asked for is not carried out`);
+    expectThat(!this.endAsked || this.state === 'creating', 13, () => `${at} an end that was asked for is not carried out`);
   }
 
   /** The first public event after a sequence. */
@@ -134,7 +154,8 @@ export class SessionLedger {
     const [, kind = '', phase = ''] = /^(.*)_(started|ended|failed)$/.exec(type) ?? [];
     if (!EFFECTS.has(kind)) return;
     if (phase === 'started') {
-      const isAllowed = kind === 'activation' || (this.turn?.activation !== null && this.state === 'running.working');
+      const isOfTurn = kind === 'activation' || (this.turn?.activation !== null && this.state === 'running.working');
+      const isAllowed = kind in OPEN_AT_REST ? OPEN_AT_REST[kind]?.includes(this.state) === true : isOfTurn;
       expectThat(isAllowed, 4, () => `record ${sequence} starts a ${kind} in ${this.state}`);
       this.open.set(sequence, kind);
       return;
@@ -145,12 +166,45 @@ export class SessionLedger {
     this.outcomes.set(started, typeof data['outcome'] === 'string' ? data['outcome'] : phase);
   }
 
+  /** An environment is set up once, detached once, and torn down until it is gone. */
+  #environment({ sequence, type, data }: WrittenRecord): void {
+    if (type === 'session_delete_requested') this.isDeleteAsked = true;
+    if (type === 'session_ready') {
+      const missing = this.#declared.filter((name) => this.environments.get(name)?.standing !== 'attached');
+      expectThat(missing.length === 0, 16, () => `the session is ready at ${sequence}, and these are not set up: ${missing.join(', ')}`);
+    }
+    const [, operation = '', phase = ''] = /^environment_(.*)_(started|ended|failed)$/.exec(type) ?? [];
+    if (phase === '') return;
+    if (phase === 'started') {
+      const name = data['environment'] as string;
+      const before = this.environments.get(name);
+      const isUnderWay = this.open.has(before?.operations.at(-1) ?? 0);
+      const may = { setup: before === undefined && this.#declared.includes(name), detach: before?.standing === 'attached', teardown: this.isDeleteAsked && before !== undefined && before.standing !== 'gone' }[operation];
+      expectThat(may === true && !isUnderWay, 16, () => `record ${sequence} starts a ${operation} of ${name}, which is ${before?.standing ?? 'not there'}`);
+      const standing = operation === 'detach' ? 'detached' : 'perhaps';
+      this.environments.set(name, { standing, operations: [...(before?.operations ?? []), sequence] });
+      return;
+    }
+    const started = data['started_sequence'] as number;
+    for (const [name, { operations }] of this.environments) {
+      if (operations.at(-1) !== started) continue;
+      const isKnownNothing = operation === 'setup' && phase === 'failed' && data['outcome'] === 'failed';
+      const isGone = isKnownNothing || (operation === 'teardown' && phase === 'ended');
+      if (isGone) this.environments.set(name, { standing: 'gone', operations });
+      else if (operation === 'setup' && phase === 'ended') this.environments.set(name, { standing: 'attached', operations });
+    }
+  }
+
+  get #declared(): readonly string[] {
+    return (this.created['environments'] as readonly { readonly name: string }[]).map(({ name }) => name);
+  }
+
   #turn({ sequence, type, data }: WrittenRecord): void {
     const message = data['message_sequence'] as number;
     const { turn } = this;
     switch (type) {
       case 'message_queued':
-        expectThat(!this.endAsked && !['running.cancelling', 'ending', 'ended', 'interrupted', 'failed', 'unusable'].includes(this.state), 7, () => `message ${sequence} is taken in ${this.state}`);
+        expectThat(!this.endAsked && !['creating', 'running.cancelling', 'ending', 'ended', 'interrupted', 'failed', 'unusable'].includes(this.state), 7, () => `message ${sequence} is taken in ${this.state}`);
         this.waiting.push(sequence);
         if (data['key'] === undefined) return;
         expectThat(!this.#messageKeys.has(data['key']), 9, () => `message ${sequence} is the second of key ${String(data['key'])}`);
@@ -240,6 +294,7 @@ export class SessionLedger {
       case 'session_ready':
       case 'turn_ended':
         this.checkpoint = sequence;
+        this.#checkpointWaiting = this.waiting;
         this.#checkpointTranscript = this.transcript;
         this.#checkpointValues = this.values;
         return;
@@ -248,6 +303,8 @@ export class SessionLedger {
         this.transcript = this.#checkpointTranscript;
         this.values = this.#checkpointValues;
         for (let one = this.checkpoint + 1; one < sequence; one += 1) this.dropped.add(one);
+        // Messages that waited there had their turns, or failed, in what is dropped.
+        for (const message of this.#checkpointWaiting) this.dropped.add(message);
         return;
       default:
         return;
