@@ -28,6 +28,7 @@ import { SessionRegistry } from './session-registry.ts';
 import { serviceError } from './session-refusals.ts';
 import type { SessionService } from './session-service.ts';
 import { Sessions } from './sessions.ts';
+import { StatesAtRest } from './states-at-rest.ts';
 import type { TelemetrySink } from './telemetry.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 import type { TurnLimits } from './turn-scope.ts';
@@ -94,6 +95,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     rules,
     turns,
     environmentWork,
+    statesAtRest: new StatesAtRest(),
     beforeRemoval: (tenant, journal) => keepCreateAnswer(claims, tenant, journal),
     onRecovered: () => {
       recovered += 1;

@@ -163,11 +163,12 @@ export class SessionEntry {
       clock,
       rules,
       reactions: {
+        activation: (messageSequence) => this.#services.turns.activation(this.sessionId, actor.state.facts.created, messageSequence),
         committed: (records, payloadBytes) => {
           this.#committed(actor, records, payloadBytes);
         },
         quiet: () => {
-          void this.#rest(actor, checkpoints);
+          void this.#rest(actor, opened.journal, checkpoints);
         },
         spent: (error) => {
           this.#discard(actor, error);
@@ -197,10 +198,10 @@ export class SessionEntry {
   }
 
   /** Called whenever the actor has nothing to do: it is released where its state is one of rest. */
-  async #rest(actor: SessionActor, checkpoints: Checkpoints): Promise<void> {
+  async #rest(actor: SessionActor, journal: Journal, checkpoints: Checkpoints): Promise<void> {
     if (!isAtRest(actor)) return;
     if (isRetained(actor)) this.#suspendLater(actor);
-    const writing = checkpoints.writeIfDue(actor.state);
+    const writing = checkpoints.writeIfDue(journal, actor.state);
     if (writing !== null) await writing.finally(this.#files.hold());
     // A write took its time: the actor may be at work again, or gone.
     if (this.#isLive(actor) && actor.isQuiet && isAtRest(actor) && !isRetained(actor)) this.#dropActor();

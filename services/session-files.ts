@@ -6,6 +6,8 @@
  *       anything is read from it.
  *   F3. They close once, by whoever asks first. Whatever is done with them then, the journal is given up: nobody could
  *       open the session again otherwise.
+ *   F4. The state is kept for the next use only where the files are closed because nobody uses them any more: after a
+ *       discard, a delete or a recovery that failed there is none.
  */
 import { isRemovalDue } from '../machines/recover.ts';
 import { SessionState } from '../machines/replay.ts';
@@ -15,12 +17,14 @@ import type { EventFeed } from './event-feed.ts';
 import type { Log } from './ports.ts';
 import { Checkpoints, loadState, type LoadedState } from './session-loader.ts';
 import { recoverSession, type RecoveryServices } from './session-recovery.ts';
+import type { StatesAtRest } from './states-at-rest.ts';
 
 export interface FilesServices extends RecoveryServices {
   readonly store: SessionStore;
   readonly catalog: Catalog;
   readonly feed: EventFeed;
   readonly log: Log;
+  readonly statesAtRest: StatesAtRest;
   /** The last to see the journal of a session that is about to be taken away. */
   beforeRemoval(tenant: string, journal: Journal): Promise<void>;
 }
@@ -29,6 +33,8 @@ export interface OpenedFiles {
   readonly journal: Journal;
   /** The session's state, read when it is first asked for. */
   state(): Promise<LoadedState>;
+  /** The same, where it was read. */
+  readonly loaded: LoadedState | null;
 }
 
 export class SessionFiles {
@@ -114,7 +120,13 @@ export class SessionFiles {
     this.#uses -= 1;
     if (this.#uses > 0) return;
     this.#whenUnused?.();
-    if (this.#closing === null) this.closeQuietly();
+    if (this.#closing === null) this.closeQuietly((journal) => this.#rest(journal));
+  }
+
+  async #rest(journal: Journal | null): Promise<void> {
+    await journal?.release();
+    const loaded = (await this.#opened?.catch(() => null))?.loaded ?? null;
+    if (journal !== null && loaded !== null) this.#services.statesAtRest.keep(journal, loaded);
   }
 
   async #finish(work: (journal: Journal | null) => Promise<void>): Promise<void> {
@@ -135,8 +147,8 @@ export class SessionFiles {
       await journal.release();
       throw error;
     }
-    const loaded = { state: SessionState.empty(), checkpoints: new Checkpoints(store, journal, null) };
-    return { journal, state: () => Promise.resolve(loaded) };
+    const loaded = { state: SessionState.empty(), checkpoints: new Checkpoints(store, null) };
+    return { journal, loaded, state: () => Promise.resolve(loaded) };
   }
 
   async #open(): Promise<OpenedFiles> {
@@ -164,17 +176,23 @@ export class SessionFiles {
   }
 
   #asOpened(journal: Journal): OpenedFiles {
-    let loaded: Promise<LoadedState> | null = null;
+    const { log, statesAtRest, store } = this.#services;
+    let loaded = statesAtRest.take(journal);
+    let loading: Promise<LoadedState> | null = null;
+    const load = async (): Promise<LoadedState> => {
+      try {
+        return (loaded = await loadState(store, journal, log));
+      } finally {
+        // A disk that failed once is asked again: others may keep the files open for as long as they like.
+        loading = null;
+      }
+    };
     return {
       journal,
-      state: () => {
-        loaded ??= loadState(this.#services.store, journal, this.#services.log).catch((error: unknown) => {
-          // A disk that failed once is asked again: others may keep the files open for as long as they like.
-          loaded = null;
-          throw error;
-        });
+      get loaded() {
         return loaded;
       },
+      state: async () => loaded ?? (loading ??= load()),
     };
   }
 
@@ -194,6 +212,7 @@ export class SessionFiles {
 
   /** The session is not there any more: it is listed no longer, and its followers end. */
   #gone(): void {
+    this.#services.statesAtRest.forget(this.#sessionId);
     this.#services.catalog.remove(this.#sessionId);
     this.#services.feed.gone(this.#sessionId);
   }

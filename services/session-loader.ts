@@ -39,7 +39,7 @@ export async function loadState(store: SessionStore, journal: Journal, log: Log)
     for (const record of recordsAfter(frame, state.lastSequence)) applyFromJournal(state, record, journal.sessionId);
   }
   const last = saved === null ? null : { bytes: saved.bytes, journalBytes: saved.journalBytes };
-  return { state, checkpoints: new Checkpoints(store, journal, last) };
+  return { state, checkpoints: new Checkpoints(store, last) };
 }
 
 function applyFromJournal(state: SessionState, record: Parameters<SessionState['apply']>[0], sessionId: string): void {
@@ -88,34 +88,38 @@ function parseCheckpoint(payload: Uint8Array): Checkpoint | null {
 
 export class Checkpoints {
   readonly #store: SessionStore;
-  readonly #journal: Journal;
-  /** The size that the journal's growth must reach before the next is worth its bytes. */
-  #worthBytes: number;
+  /** What the last one took, or would have taken; 0 before the first. */
+  #lastBytes: number;
   #journalBytesThen: number;
 
-  constructor(store: SessionStore, journal: Journal, last: { readonly bytes: number; readonly journalBytes: number } | null) {
+  constructor(store: SessionStore, last: { readonly bytes: number; readonly journalBytes: number } | null) {
     this.#store = store;
-    this.#journal = journal;
-    this.#worthBytes = Math.max(CHECKPOINT_JOURNAL_BYTES_MIN, last?.bytes ?? 0);
+    this.#lastBytes = last?.bytes ?? 0;
     this.#journalBytesThen = last?.journalBytes ?? 0;
   }
 
+  /** What the state takes at most, as text: what the last checkpoint says of it, and all that was recorded since. */
+  stateBytesMax(journalBytes: number): number {
+    return this.#lastBytes + journalBytes - this.#journalBytesThen;
+  }
+
   /** Writes a checkpoint of a state that covers all of the journal. Null where the journal has not outgrown the last one. */
-  writeIfDue(state: SessionState): Promise<unknown> | null {
-    const { lastFrame } = this.#journal;
-    const growth = this.#journal.bytes - this.#journalBytesThen;
-    if (growth < this.#worthBytes || lastFrame === null || lastFrame.sequence !== state.lastSequence) return null;
+  writeIfDue(journal: Journal, state: SessionState): Promise<unknown> | null {
+    const { lastFrame } = journal;
+    const growth = journal.bytes - this.#journalBytesThen;
+    const worthBytes = Math.max(CHECKPOINT_JOURNAL_BYTES_MIN, this.#lastBytes);
+    if (growth < worthBytes || lastFrame === null || lastFrame.sequence !== state.lastSequence) return null;
     const checkpoint: Checkpoint = {
       version: STATE_VERSION,
       sequence: lastFrame.sequence,
       checksum: lastFrame.checksum,
-      journal_bytes: this.#journal.bytes,
+      journal_bytes: journal.bytes,
       state: state.toSnapshot(),
     };
     const payload = Buffer.from(JSON.stringify(checkpoint), 'utf8');
-    this.#worthBytes = Math.max(CHECKPOINT_JOURNAL_BYTES_MIN, payload.length);
+    this.#lastBytes = payload.length;
     if (growth < payload.length) return null;
     this.#journalBytesThen = checkpoint.journal_bytes;
-    return this.#store.writeCheckpoint(this.#journal.sessionId, payload);
+    return this.#store.writeCheckpoint(journal.sessionId, payload);
   }
 }
