@@ -63,9 +63,10 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
   addInspectorRoutes(open, page);
   const readBody = createBodyReader(options);
-  addCallbackRoutes(open, { callbacks: dependencies.callbacks, readBody });
+  const readReport = createBodyReader(options, { mends: true });
+  addCallbackRoutes(open, { callbacks: dependencies.callbacks, readBody: readReport });
   const hosts: HostDependencies = { hosts: dependencies.hosts, clock, log, readBody };
-  addHostRoutes(open, hosts);
+  addHostRoutes(open, { ...hosts, readBody: readReport });
 
   const guarded = new RouteTable(admit);
   const routes: RouteDependencies = { sessions, credentials, environments, clock, log, readBody };

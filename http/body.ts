@@ -5,6 +5,7 @@
  *   B1. What is answered here is the client's doing, and a 4xx: too large, not JSON, not UTF-8, not what it is said to
  *       be compressed with.
  *   B2. Not a byte is taken in beyond the bound, before or after decompression.
+ *   B3. A report of an environment or a host is text from a tool: broken text in it is mended, U+FFFD in its place.
  */
 import { koaBody } from 'koa-body';
 import type { Context } from 'koa';
@@ -15,7 +16,8 @@ import { parseJsonText } from './wire/json-text.ts';
 /** A body as a value; undefined where the request has none. */
 export type BodyReader = (context: Context) => Promise<JsonValue | undefined>;
 
-export function createBodyReader(options: { readonly bodyBytesMax: number }): BodyReader {
+/** `mends`: for reports (B3). */
+export function createBodyReader(options: { readonly bodyBytesMax: number }, { mends }: { readonly mends: boolean } = { mends: false }): BodyReader {
   const readText = koaBody({
     json: false,
     urlencoded: false,
@@ -34,7 +36,7 @@ export function createBodyReader(options: { readonly bodyBytesMax: number }): Bo
     } catch (error) {
       throw refusalOf(error, options.bodyBytesMax);
     }
-    const parsed = parseJsonText(decodeUtf8(context.request.body));
+    const parsed = parseJsonText(decodeUtf8(context.request.body, mends), { mends });
     if (parsed.kind === 'value') return parsed.value;
     const { problem, field = '' } = parsed;
     throw new HttpError('invalid_request', `${field === '' ? 'the body' : field} ${problem}`, { field });
@@ -61,10 +63,10 @@ function refusalOf(error: unknown, bodyBytesMax: number): HttpError {
   return new HttpError('invalid_request', 'the body does not match its Content-Length or Content-Encoding', { cause: error });
 }
 
-function decodeUtf8(latin1: unknown): string {
+function decodeUtf8(latin1: unknown, mends: boolean): string {
   if (typeof latin1 !== 'string') throw new TypeError('koa-body was to hand over the body as text');
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(latin1, 'latin1'));
+    return new TextDecoder('utf-8', { fatal: !mends }).decode(Buffer.from(latin1, 'latin1'));
   } catch (error) {
     throw new HttpError('invalid_request', 'the body is not well-formed UTF-8', { field: '', cause: error });
   }

@@ -6,10 +6,13 @@
  *   W2. No string or key holds a lone surrogate or NUL: neither survives UTF-8, a provider or a terminal.
  *   W3. No number is infinite: `1e999` parses, and would be written down as null.
  *   W4. No key is `__proto__`: copied by assignment, anywhere, it would change the copy's prototype.
+ *   W5. What environments and hosts report is mended rather than refused for W2: a result that came about is not lost for
+ *       the sake of half a character.
  *
  * Of a key that is given twice the last value counts, as in every JavaScript client.
  */
 import type { JsonValue } from '../../machines/messages.ts';
+import { plainData } from '../../machines/plain-data.ts';
 import { isDeeperThan } from '../../services/json-depth.ts';
 import { pointerOf } from './pointer.ts';
 
@@ -20,7 +23,7 @@ export type ParsedJson =
   | { readonly kind: 'value'; readonly value: JsonValue }
   | { readonly kind: 'refused'; readonly problem: string; readonly field?: string };
 
-export function parseJsonText(text: string): ParsedJson {
+export function parseJsonText(text: string, { mends }: { readonly mends: boolean } = { mends: false }): ParsedJson {
   if (isDeeperThan(text, JSON_DEPTH_MAX)) {
     return { kind: 'refused', problem: `is nested deeper than ${JSON_DEPTH_MAX} levels` };
   }
@@ -30,6 +33,8 @@ export function parseJsonText(text: string): ParsedJson {
   } catch (error) {
     return { kind: 'refused', problem: `is not valid JSON${positionIn(error)}` };
   }
+  const mended = mends ? plainData(value) : null;
+  if (mended?.ok === true) value = mended.value;
   const flaw = flawOf(value, []);
   return flaw === null ? { kind: 'value', value } : { kind: 'refused', ...flaw };
 }
