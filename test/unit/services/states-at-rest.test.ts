@@ -70,11 +70,13 @@ describe('a state at rest', () => {
     expect(shelf.states.take(journal)).toBe(null);
   });
 
-  it('is not taken where the journal has grown since, not even later', async () => {
+  it('is not taken where the journal has grown since, by a frame that says the same, not even later', async () => {
     const shelf = new Shelf();
     const { journal, loaded } = await shelf.session(1);
     shelf.states.keep(journal, loaded);
-    await journal.append({ firstSequence: 3, recordCount: 1, payload: new Uint8Array(10).fill(32) });
+    const before = journal.lastFrame?.checksum;
+    await journal.append({ firstSequence: 3, recordCount: 1, payload: new Uint8Array(100).fill(32) });
+    expect(journal.lastFrame?.checksum).toBe(before);
 
     expect(shelf.states.take(journal)).toBe(null);
     expect(shelf.states.take(journal)).toBe(null);
