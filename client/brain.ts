@@ -3,43 +3,46 @@
  *
  *   B1. `close` ends what waits and lets go of every connection; what goes on at the server it leaves alone. It may be
  *       called again, and everything else rejects from then on.
+ *       Tools that run get their signals aborted, and are not waited for.
  *   B2. A client made by `withToken` shares the address and nothing else: each is closed by itself.
  */
 import { pathWith, segmentOf } from './address.ts';
 import { LifecycleSession } from './lifecycle-session.ts';
-import type { ClientClock, ClientPorts, Fetch } from './ports.ts';
+import { type HostEnvironment } from './environments.ts';
+import type { RegisteredHost } from './host-wire.ts';
+import { Hosts, registerHost } from './hosts.ts';
 import { Sessions } from './sessions.ts';
 import type { CreateLifecycleSessionBody, LifecycleSessionAnswer, LifecycleSessionListAnswer } from './session-types.ts';
-import { systemPorts } from './system.ts';
-import { Transport, type CallOptions, type KeyedOptions } from './transport.ts';
+import { portsWith, type PortOptions } from './system.ts';
+import { BASE_URL, Transport, type CallOptions, type KeyedOptions } from './transport.ts';
 
-export interface BrainOptions {
+export interface BrainOptions extends PortOptions {
   /** Default: `http://127.0.0.1:8080`. */
   readonly baseUrl?: string;
   /** Left out or empty: the server asks for none. */
   readonly token?: string | undefined;
-  /** Default: the one that Node and browsers have. */
-  readonly fetch?: Fetch;
-  /** Default: the machine's. */
-  readonly clock?: ClientClock;
+  /** The name under which this process serves tools, for environments that name none. Default: each environment's own name. */
+  readonly host?: string;
+  /** Told what goes wrong with the tools of this process while nobody waits. Default: it is printed. */
+  readonly onError?: (error: Error) => void;
 }
-
-const BASE_URL = 'http://127.0.0.1:8080';
 
 export class Brain {
   /** The sessions of `/v1`. */
   readonly sessions: Sessions;
   readonly #transport: Transport;
+  readonly #hosts: Hosts;
   readonly #options: BrainOptions;
 
   constructor(url: string, key?: string);
   constructor(options?: BrainOptions);
   constructor(where: string | BrainOptions = {}, key?: string) {
     this.#options = typeof where === 'string' ? { baseUrl: where, token: key } : where;
-    const { baseUrl = BASE_URL, token, fetch, clock } = this.#options;
-    const ports: ClientPorts = { ...systemPorts, ...(fetch === undefined ? {} : { fetch }), ...(clock === undefined ? {} : { clock }) };
+    const { baseUrl = BASE_URL, token, host, onError } = this.#options;
+    const ports = portsWith(this.#options);
     this.#transport = new Transport({ baseUrl, token, ports });
-    this.sessions = new Sessions(this.#transport);
+    this.#hosts = new Hosts({ transport: this.#transport, host, onError: onError ?? ports.complain });
+    this.sessions = new Sessions(this.#transport, this.#hosts);
   }
 
   /** A session of `/sessions`. */
@@ -60,6 +63,16 @@ export class Brain {
     return new LifecycleSession(this.#transport, info as LifecycleSessionAnswer);
   }
 
+  /** Declares environments of this process and serves them, for sessions that are there or that others make. */
+  async serve(environments: readonly HostEnvironment[], options: CallOptions = {}): Promise<void> {
+    for (const environment of environments) await this.#hosts.serve(environment, options);
+  }
+
+  /** A token with which another process serves tools: a page, for example, that is to have no other. */
+  async registerHost(process: { readonly name: string; readonly incarnation: string }, options: CallOptions = {}): Promise<RegisteredHost> {
+    return registerHost(this.#transport, process, options);
+  }
+
   /** Another client to the same server. */
   withToken(token: string | undefined): Brain {
     this.#transport.assertOpen();
@@ -68,5 +81,6 @@ export class Brain {
 
   async close(): Promise<void> {
     this.#transport.close();
+    this.#hosts.close();
   }
 }

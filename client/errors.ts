@@ -129,6 +129,17 @@ export class BrainAbortError extends Error {
   }
 }
 
+/** Another process took the name of a host of this client: it serves no tools under that name any more. */
+export class BrainHostLostError extends Error {
+  override readonly name = 'BrainHostLostError';
+  readonly host: string;
+
+  constructor(host: string) {
+    super(`another process took the name of the host ${host}: give each program that runs at the same time a name of its own`);
+    this.host = host;
+  }
+}
+
 export interface OutputAttempt {
   readonly turn: TurnAnswer;
   /** What is wrong with its answer. */

@@ -4,7 +4,8 @@
  */
 import type { LivingToldEvent, ToldEvent } from '../http/wire/event-types.ts';
 import { pathWith, segmentOf } from './address.ts';
-import { follow, jsonIn } from './event-stream.ts';
+import { jsonIn } from './event-connection.ts';
+import { follow } from './event-stream.ts';
 import { PAGE_EVENTS, readPages, type EventPage } from './pages.ts';
 import type { LifecycleSessionAnswer, MetadataChanges, QueueAnswer } from './session-types.ts';
 import type { Call, CallOptions, KeyedOptions, Transport } from './transport.ts';

@@ -1,7 +1,9 @@
 /**
- * The type that an answer is to have: a schema of zod or of any other library of the Standard Schema kind, or a JSON
+ * The type that a value is to have, an answer or the input of a tool: a schema of zod or of any other library of the Standard Schema kind, or a JSON
  * Schema with a function that looks at a value. Known by their shape: none of these libraries is needed here.
  */
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Issue {
   readonly message: string;
@@ -15,13 +17,13 @@ export interface StandardSchema<T> {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => Validated<T> | Promise<Validated<T>>;
-    readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-2020-12' }) => Readonly<Record<string, unknown>> };
+    readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-2020-12' }) => JsonSchema };
   };
 }
 
 export interface CheckedJsonSchema<T> {
   /** A JSON Schema, for the model. */
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schema: JsonSchema;
   /** The value, or a throw that says what is wrong with it. */
   readonly parse: (value: unknown) => T;
 }
@@ -31,7 +33,7 @@ export type OutputType<T> = StandardSchema<T> | CheckedJsonSchema<T>;
 export type Checked<T> = { readonly kind: 'valid'; readonly value: T } | { readonly kind: 'refused'; readonly problem: string };
 
 /** Null: the type does not say what it is in words that a model can read. */
-export function jsonSchemaOf(type: OutputType<unknown>): Readonly<Record<string, unknown>> | null {
+export function jsonSchemaOf(type: OutputType<unknown>): JsonSchema | null {
   if (!('~standard' in type)) return type.schema;
   return type['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? null;
 }
@@ -39,7 +41,10 @@ export function jsonSchemaOf(type: OutputType<unknown>): Readonly<Record<string,
 /** Looks at the text of an answer: JSON alone, or in the one block of code that it has. */
 export async function checkAnswer<T>(type: OutputType<T>, text: string): Promise<Checked<T>> {
   const json = jsonIn(text);
-  if (json === undefined) return { kind: 'refused', problem: 'the answer is not one JSON value' };
+  return json === undefined ? { kind: 'refused', problem: 'the answer is not one JSON value' } : checkValue(type, json);
+}
+
+export async function checkValue<T>(type: OutputType<T>, json: unknown): Promise<Checked<T>> {
   if ('~standard' in type) {
     const result = await type['~standard'].validate(json);
     return result.issues === undefined ? { kind: 'valid', value: result.value } : { kind: 'refused', problem: result.issues.map(issueText).join('; ') };

@@ -17,4 +17,6 @@ export interface ClientPorts {
   random(): number;
   /** A new idempotency key. */
   newKey(): string;
+  /** Says what went wrong while nobody waited, where nobody asked to be told. */
+  complain(error: Error): void;
 }

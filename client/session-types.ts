@@ -4,6 +4,7 @@ import type { LifecycleSessionAnswer, LifecycleSessionListAnswer, QueueAnswer } 
 import type { CreateLifecycleSessionBody } from '../http/wire/lifecycle-requests.ts';
 import type { CreateSessionBody } from '../http/wire/requests.ts';
 import type { Environment } from './environments.ts';
+import type { Tool } from './tool.ts';
 
 export type {
   CreateLifecycleSessionBody,
@@ -39,8 +40,8 @@ export interface CreateSession {
   readonly system?: string;
   /** By their names, where they are declared already; else as they are to be declared. */
   readonly environments?: readonly (string | Environment)[];
-  /** Names. Left out: all of the environments. */
-  readonly tools?: readonly string[];
+  /** By their names, or as they run in this process. Left out: all of the environments. */
+  readonly tools?: readonly (string | Tool)[];
   readonly transcript?: readonly object[];
   /** How long it stays in memory after its work. 0: as long as the server runs. null: it is released at once. */
   readonly idleTtlMs?: number | null;

@@ -1,5 +1,5 @@
 /** The real network, clock and chance, of Node and of browsers. */
-import type { ClientPorts, Fetch } from './ports.ts';
+import type { ClientClock, ClientPorts, Fetch } from './ports.ts';
 
 // Under this name Node keeps the dispatcher of its `fetch`, and whoever sets another one puts it there.
 const DISPATCHER: unique symbol = Symbol.for('undici.globalDispatcher.1') as typeof DISPATCHER;
@@ -30,7 +30,7 @@ const systemFetch: Fetch = (url, init) => {
   return fetch(url, isNode ? ({ ...init, dispatcher: withoutNodesBounds } as RequestInit) : init);
 };
 
-export const systemPorts: ClientPorts = {
+const systemPorts: ClientPorts = {
   fetch: systemFetch,
   clock: {
     now: () => Date.now(),
@@ -44,4 +44,16 @@ export const systemPorts: ClientPorts = {
   random: () => Math.random(),
   // Not `randomUUID`, which pages that came over plain HTTP from another machine do not have.
   newKey: () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join(''),
+  complain: (error) => console.error(`Brain: ${error.message}`),
 };
+
+export interface PortOptions {
+  /** Default: the one that Node and browsers have. */
+  readonly fetch?: Fetch;
+  /** Default: the machine's. */
+  readonly clock?: ClientClock;
+}
+
+export function portsWith({ fetch, clock }: PortOptions): ClientPorts {
+  return { ...systemPorts, ...(fetch === undefined ? {} : { fetch }), ...(clock === undefined ? {} : { clock }) };
+}

@@ -13,6 +13,8 @@ import { OpenRequest } from './open-request.ts';
 import type { ClientPorts } from './ports.ts';
 import { afterWallTime } from './wall-timer.ts';
 
+export const BASE_URL = 'http://127.0.0.1:8080';
+
 /** How long to wait before a read is sent again. */
 const READ_PAUSES_MS = [200, 1_000] as const;
 
@@ -33,6 +35,8 @@ export interface Call extends KeyedOptions {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** In the place of the client's own. */
+  readonly token?: string;
 }
 
 export class Transport {
@@ -46,6 +50,10 @@ export class Transport {
     this.#baseUrl = parseBaseUrl(baseUrl);
     this.#token = parseToken(token);
     this.ports = ports;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   assertOpen(): void {
@@ -88,13 +96,13 @@ export class Transport {
   }
 
   /** An answer whose body the caller reads. Every other answer than a success throws. */
-  async open(request: OpenRequest, { method, path, headers = {}, body, idempotencyKey }: Call): Promise<Response> {
+  async open(request: OpenRequest, { method, path, headers = {}, body, idempotencyKey, token }: Call): Promise<Response> {
     const response = await this.#reached(
       request,
       idempotencyKey,
       this.ports.fetch(`${this.#baseUrl}${path}`, {
         method,
-        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers, ...this.#identity(idempotencyKey) },
+        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers, ...identity(token ?? this.#token, idempotencyKey) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         redirect: 'manual',
         credentials: 'omit',
@@ -143,13 +151,13 @@ export class Transport {
     });
     request.onRelease(cancel);
   }
+}
 
-  #identity(idempotencyKey: string | undefined): Readonly<Record<string, string>> {
-    return {
-      ...(this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` }),
-      ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': headerText(idempotencyKey) }),
-    };
-  }
+function identity(token: string | null, idempotencyKey: string | undefined): Readonly<Record<string, string>> {
+  return {
+    ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': headerText(idempotencyKey) }),
+  };
 }
 
 /** Whether the same read may succeed in a moment. */

@@ -1,7 +1,7 @@
 /** Streams that outlive their connections. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Brain, BrainError, type LifecycleSession, type Session } from '../../client/index.ts';
-import { SILENCE_MS } from '../../client/event-stream.ts';
+import { SILENCE_MS } from '../../client/event-connection.ts';
 import type { Fetch } from '../../client/ports.ts';
 import { allOf } from '../support/all-of.ts';
 import { LivingServer } from '../support/living-server.ts';

@@ -1,0 +1,82 @@
+/**
+ * Carries out one operation of a host's, and says what came of it.
+ *
+ *   P1. Whatever happens there is a receipt. An error's message is in it, its stack and its cause are not.
+ *   P2. A result that is no JSON is an error that says so.
+ */
+import type { HookContext } from './environments.ts';
+import { failure, type HostOperation, type HostReceipt } from './host-wire.ts';
+import { ToolError, UnfitInput, type Tool, type ToolContext } from './tool.ts';
+
+// As much as Brain takes of each.
+const MESSAGE_CHARACTERS_MAX = 65_536;
+const CODE_CHARACTERS_MAX = 128;
+
+/** What this process has for an environment. */
+export interface HostedEnvironment {
+  readonly tools: readonly Tool[];
+  setup?(context: HookContext): unknown;
+  detach?(context: HookContext): unknown;
+  teardown?(context: HookContext): unknown;
+}
+
+export interface OperationVoice {
+  readonly signal: AbortSignal;
+  emit(type: string, data: unknown): Promise<void>;
+  progress(progress: { readonly message?: string; readonly fraction?: number }): void;
+}
+
+export async function carryOut(operation: HostOperation, environment: HostedEnvironment | undefined, voice: OperationVoice): Promise<HostReceipt> {
+  const { request } = operation;
+  if (environment === undefined) return failure('unknown_environment', `this process serves no environment ${operation.environment}`);
+  try {
+    if (request.type === 'invoke') return await invoke(operation, request, environment, voice);
+    await runHook(operation, environment, voice.signal);
+    return { type: 'accepted' };
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+async function invoke(
+  { session_id: sessionId, sequence }: HostOperation,
+  { tool: name, input }: Extract<HostOperation['request'], { readonly type: 'invoke' }>,
+  { tools }: HostedEnvironment,
+  voice: OperationVoice,
+): Promise<HostReceipt> {
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) return failure('unknown_tool', `this process has no tool ${name}`);
+  const context: ToolContext = { ...voice, sessionId, sequence, tool: name };
+  const output = await tool.call(input, context);
+  return isJson(output) ? { type: 'result', output: output ?? null } : failure('result_not_json', 'the tool ran, but what it returned cannot be said as JSON');
+}
+
+async function runHook({ session_id: sessionId, sequence, environment: name, request }: HostOperation, environment: HostedEnvironment, signal: AbortSignal): Promise<void> {
+  const configuration = request.type === 'setup' ? request.configuration : {};
+  const context: HookContext = { sessionId, sequence, environment: name, configuration, signal };
+  if (request.type === 'setup') await environment.setup?.(context);
+  else if (request.type === 'detach') await environment.detach?.(context);
+  else if (request.type === 'teardown') await environment.teardown?.(context);
+  else throw new ToolError('this client is too old for what was asked of it', { code: 'unknown_operation' });
+}
+
+function isJson(output: unknown): boolean {
+  try {
+    return output === undefined || JSON.stringify(output) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function failureOf(error: unknown): HostReceipt {
+  if (error instanceof UnfitInput) return failure('invalid_input', clipped(error.message));
+  const message = clipped(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof ToolError)) return failure('tool_failed', message);
+  const { code, retryable, details } = error;
+  const said = { type: 'failure', code: code.slice(0, CODE_CHARACTERS_MAX) || 'tool_failed', message, retryable } as const;
+  return details !== undefined && isJson(details) ? { ...said, details } : said;
+}
+
+function clipped(message: string): string {
+  return message.slice(0, MESSAGE_CHARACTERS_MAX);
+}
