@@ -32,18 +32,16 @@ export async function simulate(
   coverage = new Coverage(),
 ): Promise<{ readonly failure: SimulationFailure | null; readonly coverage: Coverage }> {
   // Each is smaller than the one before it: the library goes on from the first smaller list that fails.
-  const failing: (readonly Choice[])[] = [];
+  const failing: SimulationFailure[] = [];
   const property = fc.asyncProperty(new Choices(DRAWS, choicesMax), async (choices) => {
-    const { violation } = await run(choices, coverage);
+    const { violation, script } = await run(choices, coverage);
     if (violation === null) return;
-    failing.push(choices);
+    failing.push({ seed, choices, invariant: violation.invariant, message: violation.message, script });
     throw new Found(violation.message);
   });
   const plugins = ms > TIMER_MS_MAX ? [] : [fc.interruptAfterTimeLimit(ms)];
   await fc.check(property, { seed, numRuns: runs, plugins });
-  const choices = failing.at(-1);
-  if (choices === undefined) return { failure: null, coverage };
-  return { failure: await replayed(choices, seed), coverage };
+  return { failure: failing.at(-1) ?? null, coverage };
 }
 
 /** A list of choices run once more, for its script. */
