@@ -1,7 +1,11 @@
-/** A tool that an environment runs: one `invoke` operation for each call, named by the record of the call's start. */
+/**
+ * A tool that an environment runs: one `invoke` operation for each call, named by the record of the call's start. Where the
+ * driver itself fails nobody knows what it had sent by then.
+ */
 import type { ResolvedEnvironment, ResolvedTool } from '../../machines/records.ts';
-import type { StartedCall, ToolAnswer, ToolExecutor } from '../tools/tool-executor.ts';
-import type { EnvironmentDriver, Receipt } from './operation.ts';
+import type { Log } from '../ports.ts';
+import type { StartedCall, ToolAnswer, ToolExecutor, ToolInvocation } from '../tools/tool-executor.ts';
+import type { EnvironmentDriver, Receipt, SentOperation } from './operation.ts';
 
 export interface EnvironmentToolParts {
   readonly tenant: string;
@@ -11,23 +15,44 @@ export interface EnvironmentToolParts {
   readonly driver: EnvironmentDriver;
   /** The session's own copy; null where the environment is called without one. */
   readonly credential: string | null;
+  readonly log: Log;
 }
 
-export function environmentTool({ tenant, sessionId, tool, environment, driver, credential }: EnvironmentToolParts): ToolExecutor {
+export function environmentTool({ tenant, sessionId, tool, environment, driver, credential, log }: EnvironmentToolParts): ToolExecutor {
   const { name, configuration } = tool;
   return {
     invoke: ({ input, sequence, deadlineMs, listener }: StartedCall) => {
       const request = { type: 'invoke', tool: name, input, deadline_ms: deadlineMs, ...(configuration === undefined ? {} : { configuration }) } as const;
       const operation = { session_id: sessionId, environment: environment.name, sequence, request };
-      const sent = driver.send({ tenant, environment, operation, credential, listener });
+      const faulty = (error: unknown): ToolAnswer => {
+        log.error('environment_call_failed', { session_id: sessionId, environment: environment.name, sequence, error: String(error) });
+        return { kind: 'unknown', message: 'the server failed in this call; its log says why' };
+      };
+      let sent: SentOperation;
+      try {
+        sent = driver.send({ tenant, environment, operation, credential, listener });
+      } catch (error) {
+        return lost(faulty(error));
+      }
       return {
-        answer: sent.receipt.then(answerOf),
+        answer: sent.receipt.then(answerOf).catch(faulty),
         atDeadline: () => sent.atDeadline(),
         mayHaveArrived: () => sent.mayHaveArrived(),
         recorded: () => sent.recorded(),
         close: (cancelAs) => sent.close(cancelAs),
       };
     },
+  };
+}
+
+/** A call that nobody has in hand. */
+function lost(answer: ToolAnswer): ToolInvocation {
+  return {
+    answer: Promise.resolve(answer),
+    atDeadline: () => 'unknown',
+    mayHaveArrived: () => true,
+    recorded: () => undefined,
+    close: () => Promise.resolve(),
   };
 }
 

@@ -1,7 +1,8 @@
 /**
  * Who carries a tool call out: this server's own process, or an environment.
  *
- *   E1. `invoke` is called once for each recorded call, and begins it before it returns.
+ *   E1. `invoke` is called once for each recorded call, and begins it before it returns. It never throws: a fault in it is
+ *       an answer like any other.
  *   E2. What comes back is as it came from outside: whoever records it cleans it.
  */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';

@@ -9,6 +9,7 @@
 import type { ResolvedTool, SessionCreated } from '../../machines/records.ts';
 import { environmentTool } from '../environments/environment-tool.ts';
 import type { EnvironmentDrivers } from '../environments/operation.ts';
+import type { Log } from '../ports.ts';
 import type { SessionCredentials } from '../session-credentials.ts';
 import { ownTool } from './own-tool.ts';
 import type { ToolExecutor } from './tool-executor.ts';
@@ -18,6 +19,7 @@ export interface ToolExecutorsServices {
   readonly tools: ToolRegistry;
   readonly drivers: EnvironmentDrivers;
   readonly sessionCredentials: SessionCredentials;
+  readonly log: Log;
 }
 
 type Opened = ReturnType<SessionCredentials['openForEnvironment']>;
@@ -47,8 +49,8 @@ export class ToolExecutors {
     const key = await this.#open(environment.name);
     if (key.kind === 'unavailable') return key.reason;
     const credential = key.kind === 'own' ? key.value : null;
-    const driver = this.#services.drivers[environment.driver];
-    return environmentTool({ tenant, sessionId: this.#sessionId, tool, environment, driver, credential });
+    const { drivers, log } = this.#services;
+    return environmentTool({ tenant, sessionId: this.#sessionId, tool, environment, driver: drivers[environment.driver], credential, log });
   }
 
   /** The turn is over: what it knew is a secret in use no more. */

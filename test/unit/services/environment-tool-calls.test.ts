@@ -203,6 +203,19 @@ describe('a tool call of an environment', () => {
     expect(answers).toMatchObject([{ outcome: atDeadline, output }]);
   });
 
+  it('ends unknown where the driver itself fails, for it may have been sent: the log says why, and the turn goes on', async () => {
+    const { stage, answers } = await dispatching(() => {
+      throw new Error('the driver is broken');
+    });
+    await stage.send();
+
+    expect(await stage.records('tool_call_ended')).toMatchObject([{ data: { outcome: 'unknown', is_error: true } }]);
+    expect(answers).toMatchObject([{ outcome: 'unknown', output: expect.stringContaining(toolOutputOf('unknown', 'once')) as string }]);
+    expect(await stage.records('turn_failed')).toEqual([]);
+    const faults = stage.brain.log.filter(({ event }) => event === 'environment_call_failed');
+    expect(faults).toMatchObject([{ facts: { environment: 'shop', error: 'Error: the driver is broken' } }]);
+  });
+
   it('is let go of at once where none of it arrived: nothing is to arrive while its end is being recorded', async () => {
     const { stage } = await dispatching(waits, [call('measure')], { limits: { toolMs: 5_000 } });
     const sending = stage.send();
