@@ -41,6 +41,11 @@ export class Host implements HostOfCommand {
     return this.#stream !== null;
   }
 
+  /** Whether a process is connected, or a command open. */
+  get isInUse(): boolean {
+    return this.isConnected || this.#commands.size > 0;
+  }
+
   /** Whether a process of this name lost the host to another. */
   isFormer(incarnation: string): boolean {
     return this.#former.has(incarnation);

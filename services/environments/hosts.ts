@@ -10,7 +10,7 @@ import type { Clock, Log } from '../ports.ts';
 import { commandKey, type HostCommand } from './host-command.ts';
 import type { HostStream } from './host-stream.ts';
 import { HostTokens, type HostHolder, type HostTokensParts } from './host-tokens.ts';
-import { Host } from './host.ts';
+import { KnownHosts } from './known-hosts.ts';
 import type { EnvironmentDriver, OperationCall, Receipt, SentOperation } from './operation.ts';
 
 /** Names a command. */
@@ -52,30 +52,30 @@ export interface HostsParts extends HostTokensParts {
 export class Hosts implements EnvironmentDriver, HostService {
   readonly #parts: HostsParts;
   readonly #tokens: HostTokens;
-  readonly #hosts = new Map<string, Host>();
+  readonly #hosts: KnownHosts;
   readonly #leave = new Set<() => void>();
   #isClosed = false;
 
   constructor(parts: HostsParts) {
     this.#parts = parts;
     this.#tokens = new HostTokens(parts);
+    this.#hosts = new KnownHosts(parts.clock);
   }
 
   send(call: OperationCall): SentOperation {
     const { tenant, environment } = call;
     if (environment.driver !== 'host') throw new TypeError('an operation of another driver was sent to a host');
-    return this.#hostOf(tenant, environment.host).send(call);
+    return this.#hosts.of(tenant, environment.host).send(call);
   }
 
   async register(
     { tenant, tokenId }: { readonly tenant: string; readonly tokenId: string },
     { name, incarnation }: { readonly name: string; readonly incarnation: string },
   ): Promise<RegisteredHost | null> {
-    const host = this.#hostOf(tenant, name);
-    if (host.isFormer(incarnation)) throw lostName(name);
+    if (this.#hosts.of(tenant, name).isFormer(incarnation)) throw lostName(name);
     const issued = await this.#tokens.issue({ tenant, host: name, incarnation }, tokenId);
     if (issued === null) return null;
-    const taken = host.take(issued.incarnation);
+    const taken = this.#hosts.of(tenant, name).take(issued.incarnation);
     if (taken === 'older') throw lostName(name);
     this.#parts.log.info('host_registered', { tenant, host: name, incarnation });
     return { host: name, token: issued.text, isNew: taken === 'taken' };
@@ -87,7 +87,7 @@ export class Hosts implements EnvironmentDriver, HostService {
 
   commands(holder: HostHolder, signal: AbortSignal): HostStream {
     if (this.#isClosed) throw new ServiceError('draining', 'the server is shutting down');
-    const host = this.#hostOf(holder.tenant, holder.host);
+    const host = this.#hosts.of(holder.tenant, holder.host);
     if (host.take(holder) === 'older') throw lostName(holder.host);
     const stream = host.connect();
     const leave = (): void => {
@@ -106,7 +106,7 @@ export class Hosts implements EnvironmentDriver, HostService {
   }
 
   async result(holder: HostHolder, { session_id, sequence, receipt }: CommandName & { readonly receipt: Receipt }): Promise<void> {
-    const host = this.#hostOf(holder.tenant, holder.host);
+    const host = this.#hosts.of(holder.tenant, holder.host);
     const key = commandKey(session_id, sequence);
     const command = host.commandOf(holder.incarnation, key);
     if (command === undefined) {
@@ -136,17 +136,10 @@ export class Hosts implements EnvironmentDriver, HostService {
   }
 
   #listenerOf(holder: HostHolder, { session_id, sequence }: CommandName): NonNullable<HostCommand['call']['listener']> {
-    const command = this.#hostOf(holder.tenant, holder.host).commandOf(holder.incarnation, commandKey(session_id, sequence));
+    const command = this.#hosts.of(holder.tenant, holder.host).commandOf(holder.incarnation, commandKey(session_id, sequence));
     if (command === undefined) throw alreadyClosed();
     if (command.call.listener !== null) return command.call.listener;
     throw new ServiceError('invalid_request', 'this operation reports nothing but its result', { details: { field: '/sequence' } });
-  }
-
-  #hostOf(tenant: string, name: string): Host {
-    const key = JSON.stringify([tenant, name]);
-    const host = this.#hosts.get(key) ?? new Host(name, this.#parts.clock);
-    this.#hosts.set(key, host);
-    return host;
   }
 }
 
