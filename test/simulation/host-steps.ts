@@ -14,13 +14,16 @@ export function moveHost(world: World, detail: Detail): boolean {
   const { server } = world;
   const { hosts } = world.environments;
   const host = hosts[detail.below(hosts.length)];
-  const isNew = host === undefined || detail.below(4) === 3;
+  const asked = askedHosts(world);
+  const missing = asked.filter((one) => !hosts.some(({ host: name, tenant }) => name === one.host && tenant === one.tenant));
+  const isNew = host === undefined || missing.length > 0 || detail.below(3) === 2;
   if (isNew) {
     if (server === null || hosts.length >= PROCESSES_MAX) return false;
-    // A name that somebody has, or had, most of the time.
-    const { tenant, host: name } = host !== undefined && detail.below(2) === 0 ? host : { tenant: detail.of(TENANTS), host: detail.of(HOST_NAMES) };
+    // Mostly a name that some session asks for, whether or not another process has it.
+    const wanted = missing.length > 0 ? missing : asked;
+    const name = wanted[detail.below(wanted.length)] ?? { tenant: detail.of(TENANTS), host: detail.of(HOST_NAMES) };
     world.count += 1;
-    const next = new HostProcess({ tenant, host: name, incarnation: `p${world.count}` }, world.environments.watcher);
+    const next = new HostProcess({ ...name, incarnation: `p${world.count}` }, world.environments.watcher);
     next.isSlow = detail.below(3) === 2;
     hosts.push(next);
     come(world, next, false);
@@ -52,6 +55,16 @@ export function moveHost(world: World, detail: Detail): boolean {
   }
 }
 
+/** The hosts that sessions have. */
+function askedHosts(world: World): readonly { readonly tenant: string; readonly host: string }[] {
+  const { sessions } = world.auditor;
+  return sessions.ids.flatMap((id) => {
+    const ledger = sessions.ledger(id);
+    const environments = (ledger?.created['environments'] ?? []) as readonly { readonly host?: string }[];
+    return environments.flatMap(({ host }) => (host === undefined ? [] : [{ tenant: world.tenantOf(id), host }]));
+  });
+}
+
 function come(world: World, host: HostProcess, registersAnew: boolean): void {
   const { server } = world;
   if (server === null) return;
@@ -66,7 +79,8 @@ function come(world: World, host: HostProcess, registersAnew: boolean): void {
 export function answerCommand(world: World, detail: Detail): boolean {
   const { server } = world;
   const { hosts } = world.environments;
-  const host = hosts[detail.below(hosts.length)];
+  const busy = hosts.filter(({ commands }) => commands.size > 0);
+  const host = busy[detail.below(busy.length)];
   if (host === undefined || server === null) return false;
   const isForAnother = detail.below(10) === 9;
   const commands = isForAnother ? hosts.flatMap((one) => [...one.commands.values()]) : [...host.commands.values()];
