@@ -94,11 +94,12 @@ export class HostCommand implements SentOperation, HostNews {
     await this.#host.cancel(new HostCancel(session_id, sequence));
   }
 
-  /** It may have waited for its host, or been told before: what is left until its deadline is less by that. */
+  /** It may have waited for its host, or been told before: what is left until its deadline, in whole milliseconds, is less by that. */
   #requestNow(): OperationRequest {
     const { request } = this.call.operation;
     if (request.type !== 'invoke' || request.deadline_ms === null) return request;
-    return { ...request, deadline_ms: Math.max(0, request.deadline_ms - (this.#clock.monotonic() - this.#sentAt)) };
+    const leftMs = Math.floor(request.deadline_ms - (this.#clock.monotonic() - this.#sentAt));
+    return { ...request, deadline_ms: Math.max(0, leftMs) };
   }
 
   /** False where it was over already. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { HOST_WAIT_MS } from '../../../../services/environments/host.ts';
 import type { OperationRequest, Receipt } from '../../../../services/environments/operation.ts';
 import { HostStage } from '../../../support/host-stage.ts';
@@ -28,16 +28,20 @@ describe('a command', () => {
     expect(sent.receipt).toEqual(DONE);
   });
 
-  it('says how much is left until its deadline when it is told, and not when it was sent', async () => {
+  it('says how much is left until its deadline, in whole milliseconds, when it is told, and not when it was sent', async () => {
     stage.send('invoke');
+    const start = stage.clock.monotonic();
     await stage.clock.advance(20_000);
+    // That of the server's own clock is no whole number.
+    const monotonic = vi.spyOn(stage.clock, 'monotonic').mockReturnValue(start + 20_000.25);
     const host = stage.client();
     await host.start();
-    await stage.clock.advance(5_000);
+    await quiescence();
+    monotonic.mockReturnValue(start + 25_000.5);
     await host.disconnect();
     await host.connect();
     await quiescence();
-    expect(host.told.all.map((event) => event.type === 'command' && event.operation.request)).toMatchObject([{ deadline_ms: 40_000 }, { deadline_ms: 35_000 }]);
+    expect(host.told.all.map((event) => event.type === 'command' && event.operation.request)).toMatchObject([{ deadline_ms: 39_999 }, { deadline_ms: 34_999 }]);
   });
 
   it('that is open is told again to the same process alone, in the order of the commands', async () => {
