@@ -90,7 +90,7 @@ export async function runServer(options: Options, environment: Environment, begi
   let ownAddress = '';
   const callbacks = new Callbacks({ vault, secrets, publicUrl: () => options.publicUrl ?? ownAddress });
   const transport = httpTransport();
-  const hosts = new Hosts({ vault, issuers: knownIssuers({ apiKey: options.apiKey, tokens }), clock: systemClock, log });
+  const hosts = new Hosts({ vault, issuers: knownIssuers({ apiKey: options.apiKey, tokens }), clock: systemClock, log, secrets });
   const brain = await createBrain({
     store,
     claims: new FileClaimStore(store.directory),

@@ -43,6 +43,8 @@ export interface OpenCallback {
   readonly callback: Callback;
   /** The first result that is reported. Where it is closed before, that nobody knows. */
   readonly result: Promise<FinalReceipt>;
+  /** What is reported from now on is late. The token stays a secret until the close: it may stand in what was answered. */
+  refuse(): void;
   /** The result that was reported is on record. */
   recorded(): void;
   close(): void;
@@ -83,17 +85,21 @@ export class Callbacks implements CallbackService {
       },
     };
     this.#waiting.set(key, waiting);
+    const refuse = (): void => {
+      if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+      keep(false);
+    };
     const methods: readonly CallbackMethod[] = listener === null ? ['result'] : ['result', 'emit', 'progress'];
     return {
       callback: { url: `${publicUrl()}/v1/callbacks/${key}`, token, methods },
       result,
+      refuse,
       recorded: () => {
         keep(true);
       },
       close: () => {
-        if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+        refuse();
         report({ type: 'unknown', message: 'the operation was closed before its result came' });
-        keep(false);
         release();
       },
     };

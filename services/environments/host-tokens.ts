@@ -5,16 +5,20 @@
  *   O2. Of two tokens of one server the later one says a later time, whatever the wall clock does, so that it can be told
  *       which incarnation of a name is the newest.
  *   O3. A token counts no longer than the one of the caller that it was made for, and not after that caller's rights ended.
- *   O4. Tokens are compared in constant time, and none is kept, logged or told.
+ *   O4. Tokens are compared in constant time, and none is stored, logged or told.
+ *   O5. Those of a tenant that were made or shown last are secrets in use: a process may say its own in what it reports.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Issuers } from '../issuers.ts';
 import type { Clock } from '../ports.ts';
+import type { Secrets } from '../secrets.ts';
 
 const PREFIX = 'brain_host_';
 const TOKEN = /^brain_host_([A-Za-z0-9_-]{1,2000})\.([A-Za-z0-9_-]{1,100})$/;
 const PURPOSE = 'host';
+// Each is looked for in all that the tenant's sessions are told. A report brings its own token to the top.
+const HELD_MAX = 16;
 
 const claimsSchema = z.strictObject({
   tenant: z.string(),
@@ -44,10 +48,13 @@ export interface HostTokensParts {
   readonly vault: { mac(purpose: string, text: string): Promise<Uint8Array> };
   readonly issuers: Issuers;
   readonly clock: Pick<Clock, 'now'>;
+  readonly secrets: Pick<Secrets, 'hold'>;
 }
 
 export class HostTokens {
   readonly #parts: HostTokensParts;
+  /** By tenant, the one that was made or shown last at the end: the text, and how it is let go. */
+  readonly #held = new Map<string, Map<string, () => void>>();
   #lastIssuedAt = 0;
 
   constructor(parts: HostTokensParts) {
@@ -64,7 +71,9 @@ export class HostTokens {
     const claims: Claims = { tenant, host, incarnation, issued_at: issuedAt, issuer };
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
     const seal = await this.#sealOf(payload, found.fingerprint);
-    return { text: `${PREFIX}${payload}.${Buffer.from(seal).toString('base64url')}`, incarnation: { tenant, host, incarnation, issuedAt } };
+    const text = `${PREFIX}${payload}.${Buffer.from(seal).toString('base64url')}`;
+    this.#hold(tenant, text);
+    return { text, incarnation: { tenant, host, incarnation, issuedAt } };
   }
 
   /** Null for what is no token of a host, or one that counts no more. */
@@ -78,7 +87,20 @@ export class HostTokens {
     if (issuer.tenant !== tenant || issuer.scope === 'read' || issuer.sessionId !== null || issuer.ended?.aborted === true) return null;
     // An earlier process of the server may have had a wall clock that was ahead.
     this.#lastIssuedAt = Math.max(this.#lastIssuedAt, issuedAt);
+    this.#hold(tenant, text);
     return { tenant, host, incarnation, issuedAt, ended: issuer.ended };
+  }
+
+  #hold(tenant: string, text: string): void {
+    const held = this.#held.get(tenant) ?? new Map<string, () => void>();
+    this.#held.set(tenant, held);
+    const release = held.get(text) ?? this.#parts.secrets.hold(tenant, text);
+    held.delete(text);
+    held.set(text, release);
+    const [oldest] = held;
+    if (held.size <= HELD_MAX || oldest === undefined) return;
+    held.delete(oldest[0]);
+    oldest[1]();
   }
 
   /** With what the caller's token is made of, and not only its name: a key that was changed has the name of the old one. */

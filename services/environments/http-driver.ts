@@ -78,7 +78,7 @@ class HttpOperation implements SentOperation {
     if (first.isReported) return first.receipt;
     if (first.receipt.type === 'accepted') return result;
     // What is reported after a final answer is late.
-    this.#callback.close();
+    this.#callback.refuse();
     return first.receipt;
   }
 

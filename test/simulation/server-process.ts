@@ -61,7 +61,7 @@ export async function startServer({ disk, clock, random, watcher, ports, transpo
   const callbacks = new Callbacks({ vault, secrets, publicUrl: () => PUBLIC_URL });
   // Each tenant registers its hosts with a token of its own, which is named like it.
   const issuerOf = (tenant: string): Promise<Issuer> => Promise.resolve({ tenant, scope: 'manage', sessionId: null, ended: null, fingerprint: '' });
-  const hosts = new Hosts({ vault, issuers: { issuerOf }, clock, log: logger });
+  const hosts = new Hosts({ vault, issuers: { issuerOf }, clock, log: logger, secrets });
   const brain = await createBrain({
     ...ports,
     store,

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { Hosts } from '../../services/environments/hosts.ts';
 import { knownIssuers } from '../../services/issuers.ts';
 import type { Clock } from '../../services/ports.ts';
+import { Secrets } from '../../services/secrets.ts';
 import type { TokensByName } from '../../services/tokens.ts';
 
 export function testHosts({ apiKey, tokens, clock }: { readonly apiKey: string | undefined; readonly tokens: TokensByName; readonly clock: Clock }): Hosts {
@@ -10,6 +11,7 @@ export function testHosts({ apiKey, tokens, clock }: { readonly apiKey: string |
     vault: { mac: async (purpose, text) => createHmac('sha256', purpose).update(text).digest() },
     issuers: knownIssuers({ apiKey, tokens }),
     clock,
+    secrets: new Secrets([]),
     log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
   });
 }
