@@ -103,7 +103,13 @@ export function answerPost(world: World, detail: Detail): boolean {
     world.say(`${nameOf(world, pending.operation)} ${what}${late}`);
     world.coverage.failure(`environment: ${what}`);
   };
-  switch (detail.below(12)) {
+  const kind = detail.below(12);
+  if (kind === 1 && pending.operation.request.type === 'invoke') {
+    say('is taken on');
+    receive(world, pending, { type: 'accepted' });
+    return true;
+  }
+  switch (kind) {
     case 0:
     case 1:
       say('is done');
@@ -167,8 +173,9 @@ export function answerPostPlainly(world: World): boolean {
 
 /** An environment reports back of its own accord: at any time, again, and for what is long over. */
 export function reportBack(world: World, detail: Detail): boolean {
-  const { reporting } = world.environments;
-  // The latest first: they are more likely to be open.
+  const { sessions } = world.auditor;
+  const open = world.environments.reporting.filter(({ session_id, sequence }) => sessions.ledger(session_id)?.open.has(sequence) === true);
+  const reporting = open.length > 0 && detail.below(4) < 3 ? open : world.environments.reporting;
   const operation = reporting.at(-1 - detail.below(Math.min(3, reporting.length)));
   const server = world.server;
   if (operation?.callback === undefined || server === null) return false;

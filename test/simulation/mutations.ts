@@ -331,7 +331,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'take-a-report-of-what-is-over',
     breaks: [12],
     changes: [
-      { file: 'services/environments/callbacks.ts', search: '        if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);\n', replace: '' },
+      { file: 'services/environments/callbacks.ts', search: 'if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);', replace: '' },
       { file: 'services/environments/callbacks.ts', search: 'keep(false);', replace: 'keep(true);' },
     ],
   },

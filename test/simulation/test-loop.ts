@@ -32,7 +32,7 @@ export interface LoopWatcher {
 export const PROGRAMS = ['m', 'tmt', 'x', 'eX', 'prm', 'otmxt', 'erm', 'MX', 'epdr', 'cR', 'cm', 'l', 'F', 'H', 'iH', 'tb', 'cvm', 'w'] as const;
 
 /** For sessions that have environments. */
-export const ENVIRONMENT_PROGRAMS = ['f', 'g', 'fg', 'fx', 'B', 'm', 'tfm', 'of', 'BX'] as const;
+export const ENVIRONMENT_PROGRAMS = ['E', 'E', 'EE', 'Ex', 'B', 'm', 'tEm', 'oE', 'BX'] as const;
 
 export function testLoop(watcher: LoopWatcher): AgentLoop {
   return { name: 'test', turn: (input, host) => new Program(input, host, watcher).run() };
@@ -82,11 +82,9 @@ class Program {
       case 'X':
         await this.#dispatch(['look', 'act']);
         return;
-      case 'f':
-        await this.#dispatch(['fetch']);
-        return;
-      case 'g':
-        await this.#dispatch(['grind']);
+      case 'E':
+        // Those that the session has.
+        await this.#dispatch(this.#input.tools.map(({ name }) => name).filter((name) => name === 'fetch' || name === 'grind'));
         return;
       case 'B':
         await this.#dispatch(['fetch', 'grind', 'look']);
