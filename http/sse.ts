@@ -1,6 +1,7 @@
 /**
- * Event streams: what a service lets follow, on a socket, at the pace of its reader. The frames and the stream's life
- * are better-sse's; the connection is our own, since the library's writes without looking at what is still unsent.
+ * Event streams: what a service lets follow, on a socket, at the pace of its reader. The frames are better-sse's; the
+ * stream's life is our own, since the library's writes without looking at what is still unsent, and takes more memory for a
+ * reader than all the rest of the stream.
  *
  *   S1. The next item is asked for when the socket has taken the one before it: a reader that stalls holds its socket's
  *       buffer and nothing else, and misses nothing that is recorded.
@@ -11,7 +12,8 @@
  *   S5. What fails before the first byte is an ordinary error answer; what fails later ends the stream.
  *   S6. The end of the caller's token ends the stream. A reader that does not take its end is cut off.
  */
-import { Connection, createSession, EventBuffer } from 'better-sse';
+import type { ServerResponse } from 'node:http';
+import { EventBuffer } from 'better-sse';
 import type { Context } from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import { traceOf } from './errors.ts';
@@ -22,6 +24,14 @@ import { callerOf } from './routes.ts';
 const KEEPALIVE_MS = 15_000;
 // What is unsent by then will hardly be taken, and was not meant for long.
 const LAST_BYTES_MS = 1_000;
+
+const HEAD = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+} as const;
+
+const KEEPALIVE = new EventBuffer({ sanitizer: asFieldValue }).comment('keepalive').dispatch().read();
 
 /** What is on the journal has an id; what only passes by has none. */
 export interface Frame {
@@ -38,36 +48,47 @@ export interface StreamSource<T> {
   frameOf(item: T): Frame | null;
 }
 
+/** Resolves when the stream has begun. It goes on by itself, and keeps nothing of what the request passed on its way. */
 export async function answerEventStream<T>(
   context: Context,
   ports: { readonly clock: Clock; readonly log: Log },
   source: StreamSource<T>,
 ): Promise<void> {
-  const connection = new PacedConnection(context, ports.clock, source.ended ?? callerOf(context).ended);
-  try {
-    const following = await source.follow(connection.signal);
-    if (following.ended) {
-      context.status = 204;
-      return;
-    }
-    context.respond = false;
-    await createSession(connection, { keepAlive: null, retry: null, trustClientEventId: false });
-    await sendAll(connection, following.items, source);
-  } catch (error) {
-    if (!context.headerSent) throw error;
-    ports.log.warn('stream_failed', { ...routeOf(context), trace: traceOf(error) });
-  } finally {
-    connection.close();
+  const stream = new PacedStream(context, ports.clock, source.ended ?? callerOf(context).ended);
+  const items = await begin(context, stream, source).catch((error: unknown) => {
+    stream.close();
+    throw error;
+  });
+  if (items === null) {
+    stream.close();
+    return;
   }
+  const { log } = ports;
+  const route = routeOf(context);
+  sendAll(stream, items, source)
+    .catch((error: unknown) => log.warn('stream_failed', { ...route, trace: traceOf(error) }))
+    .finally(() => stream.close());
 }
 
-async function sendAll<T>(connection: PacedConnection, items: AsyncIterable<T>, source: StreamSource<T>): Promise<void> {
+/** Null: there is nothing to follow, and that is the answer. */
+async function begin<T>(context: Context, stream: PacedStream, source: StreamSource<T>): Promise<AsyncIterable<T> | null> {
+  const { ended, items } = await source.follow(stream.signal);
+  if (ended) {
+    context.status = 204;
+    return null;
+  }
+  context.respond = false;
+  stream.sendHead();
+  return items;
+}
+
+async function sendAll<T>(stream: PacedStream, items: AsyncIterable<T>, source: StreamSource<T>): Promise<void> {
   for await (const item of items) {
-    if (connection.signal.aborted) return;
+    if (stream.signal.aborted) return;
     const frame = source.frameOf(item);
     if (frame === null) continue;
-    connection.sendChunk(textOf(frame));
-    await connection.drained();
+    stream.sendText(textOf(frame));
+    if (stream.isFull) await stream.drained();
   }
 }
 
@@ -82,39 +103,23 @@ function asFieldValue(value: string): string {
   return ` ${value.replaceAll(/[\r\n]+/g, ' ')}`;
 }
 
-class PacedConnection extends Connection {
-  readonly url: URL;
-  readonly request: Request;
-  readonly response: Response;
-  readonly #context: Context;
+class PacedStream {
+  readonly #res: ServerResponse;
   readonly #clock: Clock;
   readonly #gone = new AbortController();
   /** Aborts when the stream is to end, whatever was to come: its token counts no more. */
   readonly #ended: AbortSignal | null;
   #lastByteAt = 0;
   #cancelKeepalive: () => void = () => undefined;
-  #hasHead = false;
-  #isClosed = false;
 
-  constructor(context: Context, clock: Clock, ended: AbortSignal | null) {
-    super();
-    this.#context = context;
+  constructor({ req, res }: Context, clock: Clock, ended: AbortSignal | null) {
+    this.#res = res;
     this.#clock = clock;
     this.#ended = ended;
-    // The library reads options of its own from the address: it is given one without any.
-    this.url = new URL('http://localhost/');
-    this.request = new Request(this.url, { signal: this.#gone.signal });
-    this.response = new Response(null, {
-      headers: {
-        'Content-Type': 'text/event-stream',
-        'Cache-Control': 'no-cache, no-transform',
-        'X-Accel-Buffering': 'no',
-      },
-    });
-    context.res.once('close', this.#abort);
-    this.#ended?.addEventListener('abort', this.#abort);
+    res.once('close', this.#abort);
+    ended?.addEventListener('abort', this.#abort);
     // The close of a connection that is gone already may have been announced before anybody listened.
-    if (context.res.closed || context.req.socket.destroyed || this.#ended?.aborted === true) this.#abort();
+    if (res.closed || req.socket.destroyed || ended?.aborted === true) this.#abort();
   }
 
   /** Aborts when the reader is gone, when its token counts no more, and when the stream is over. */
@@ -123,65 +128,59 @@ class PacedConnection extends Connection {
   }
 
   readonly #abort = (): void => {
+    this.#cancelKeepalive();
     this.#gone.abort();
   };
 
   sendHead(): void {
-    if (this.signal.aborted) return;
-    this.#hasHead = true;
-    this.#context.res.writeHead(this.response.status, Object.fromEntries(this.response.headers));
+    if (this.signal.aborted) {
+      // Nobody else answers any more: who is still there, with a token that ended just now, would wait for ever.
+      this.#res.destroy();
+      return;
+    }
+    this.#res.writeHead(200, HEAD);
     // Without this the head would wait for the first event, and the reader not know that it is connected.
-    this.#context.res.flushHeaders();
+    this.#res.flushHeaders();
     this.#lastByteAt = this.#clock.monotonic();
     this.#keepAliveAfter(KEEPALIVE_MS);
   }
 
-  sendChunk(text: string): void {
-    if (text === '' || this.signal.aborted) return;
-    this.#context.res.write(text);
+  sendText(text: string): void {
+    if (this.signal.aborted) return;
+    this.#res.write(text);
     this.#lastByteAt = this.#clock.monotonic();
+  }
+
+  get isFull(): boolean {
+    return this.#res.writableNeedDrain && !this.signal.aborted;
   }
 
   /** Resolves when the socket takes more, or takes nothing ever again. */
   async drained(): Promise<void> {
-    const { res } = this.#context;
-    if (!res.writableNeedDrain || this.signal.aborted) return;
     await new Promise<void>((resolve) => {
       const goOn = (): void => {
-        res.off('drain', goOn);
+        this.#res.off('drain', goOn);
         this.signal.removeEventListener('abort', goOn);
         resolve();
       };
-      res.once('drain', goOn);
+      this.#res.once('drain', goOn);
       this.signal.addEventListener('abort', goOn);
     });
   }
 
-  /** Called by the library once the signal aborts, whoever aborts it. */
-  cleanup(): void {
-    this.#isClosed = true;
-    this.#cancelKeepalive();
-  }
-
   close(): void {
-    const { res } = this.#context;
-    res.off('close', this.#abort);
+    this.#abort();
+    this.#res.off('close', this.#abort);
     this.#ended?.removeEventListener('abort', this.#abort);
-    this.#gone.abort();
-    if (!this.#hasHead) {
-      // Nobody else answers any more: who is still there, with a token that ended just now, would wait for ever.
-      if (this.#context.respond === false) res.destroy();
-      return;
-    }
-    res.end();
-    if (this.#ended?.aborted !== true || res.closed) return;
-    const cancel = this.#clock.after(LAST_BYTES_MS, () => res.destroy());
-    res.once('close', cancel);
+    if (!this.#res.headersSent) return;
+    this.#res.end();
+    if (this.#ended?.aborted !== true || this.#res.closed) return;
+    const cancel = this.#clock.after(LAST_BYTES_MS, () => this.#res.destroy());
+    this.#res.once('close', cancel);
   }
 
   /** One timer for the whole stream, set again for what is left: events cost it nothing. */
   #keepAliveAfter(ms: number): void {
-    if (this.#isClosed) return;
     this.#cancelKeepalive = this.#clock.after(ms, () => {
       const silentMs = this.#clock.monotonic() - this.#lastByteAt;
       if (silentMs < KEEPALIVE_MS) {
@@ -189,10 +188,8 @@ class PacedConnection extends Connection {
         return;
       }
       // A reader that takes nothing would have these pile up.
-      if (!this.#context.res.writableNeedDrain) {
-        this.sendChunk(new EventBuffer({ sanitizer: asFieldValue }).comment('keepalive').dispatch().read());
-      }
-      this.#keepAliveAfter(KEEPALIVE_MS);
+      if (!this.#res.writableNeedDrain) this.sendText(KEEPALIVE);
+      if (!this.signal.aborted) this.#keepAliveAfter(KEEPALIVE_MS);
     });
   }
 }

@@ -52,19 +52,16 @@ export function addHostRoutes(table: RouteTable, dependencies: HostDependencies)
     }
     const leaving = new AbortController();
     const stream = hosts.commands(holder, leaving.signal);
-    try {
-      await answerEventStream(context, dependencies, {
-        ended: stream.ended,
-        follow: async (signal) => {
-          if (signal.aborted) leaving.abort();
-          else signal.addEventListener('abort', () => leaving.abort(), { once: true });
-          return { ended: false, items: stream };
-        },
-        frameOf: ({ type, ...data }) => ({ type, data }),
-      });
-    } finally {
-      leaving.abort();
-    }
+    await answerEventStream(context, dependencies, {
+      ended: stream.ended,
+      follow: async (signal) => {
+        // Its end, however it comes.
+        if (signal.aborted) leaving.abort();
+        else signal.addEventListener('abort', () => leaving.abort(), { once: true });
+        return { ended: false, items: stream };
+      },
+      frameOf: ({ type, ...data }) => ({ type, data }),
+    });
   });
 
   table.withOwnToken(reportHostResult, async (context, token) => {

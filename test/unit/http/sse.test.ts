@@ -29,6 +29,8 @@ async function streamOnce(hangUp: (context: Context) => void, before?: (context:
         },
         frameOf: () => null,
       });
+      // The stream goes on by itself until its reader is known to be gone.
+      if (!context.res.closed) await once(context.res, 'close');
       if (following !== undefined) resolve(following);
     } catch (error) {
       reject(error);
