@@ -29,13 +29,19 @@ const INERT_SCOPE: Parameters<typeof sessionChart.transition>[2] = {
 
 export const SNAPSHOT_OF_NO_SESSION: SessionSnapshot = inert.getSnapshot();
 
+const STATES: ReadonlySet<string> = new Set(CHART_STATES);
+
 /** The chart's state in its own words: `running.cancelling`. */
 export function stateOf(snapshot: SessionSnapshot): ChartState {
   const value: unknown = snapshot.value;
-  const name = typeof value === 'string' ? value : Object.entries(value as Record<string, string>).flat().join('.');
-  const state = CHART_STATES.find((known) => known === name);
-  if (state === undefined) throw new Error(`the session chart is in an unlisted state: ${name}`);
-  return state;
+  const name = typeof value === 'string' ? value : nameOfInner(value as Record<string, string>);
+  if (!STATES.has(name)) throw new Error(`the session chart is in an unlisted state: ${name}`);
+  return name as ChartState;
+}
+
+function nameOfInner(value: Readonly<Record<string, string>>): string {
+  const [outer = ''] = Object.keys(value);
+  return `${outer}.${value[outer] ?? ''}`;
 }
 
 /** A record that the chart does not accept where it stands. */
@@ -55,8 +61,17 @@ export class RefusedByChart extends Error {
 
 /** The chart one record further on. Throws `RefusedByChart`, or whatever the chart throws. */
 export function snapshotAfter(snapshot: SessionSnapshot, record: NewRecord): SessionSnapshot {
-  if (!snapshot.can(record)) throw new RefusedByChart(stateOf(snapshot), record);
-  return sessionChart.transition(snapshot, record, INERT_SCOPE);
+  const after = sessionChart.transition(snapshot, record, INERT_SCOPE);
+  if (!hasTaken(after, record)) throw new RefusedByChart(stateOf(snapshot), record);
+  return after;
+}
+
+/**
+ * Whether the chart accepted the record that brought it here: every transition evolves the context, and what is not
+ * accepted leaves it as it was. To ask `can` before would be to decide twice.
+ */
+export function hasTaken({ context }: SessionSnapshot, { sequence }: { readonly sequence: Sequence }): boolean {
+  return context.last_sequence === sequence;
 }
 
 /** The records of one commit as they are decided, each on what the ones before it led to. */

@@ -18,7 +18,7 @@ import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts
 import { isRecordType, type Sequence, type SessionRecord } from './records.ts';
 import { sessionChart } from './session-chart.ts';
 import type { SessionContext } from './session-context.ts';
-import { SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run.ts';
+import { hasTaken, SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run.ts';
 
 /**
  * The version of the charts and projections together: a saved snapshot of another version is rebuilt from the journal.
@@ -73,6 +73,8 @@ export class SessionState {
   readonly messageKeys: MessageKeys;
   #facts: SessionFacts | null;
   #isDeleteRequested: boolean;
+  /** The chart's, which each record asks for twice. */
+  #state: ChartState;
   /** What the chart threw. Without an observer, XState would throw it from a timer. */
   #thrown: { readonly error: unknown } | null = null;
 
@@ -87,6 +89,7 @@ export class SessionState {
     this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
     this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
     this.#chart.start();
+    this.#state = stateOf(this.snapshot);
   }
 
   /** Before the first record. */
@@ -128,7 +131,7 @@ export class SessionState {
   }
 
   get state(): ChartState {
-    return stateOf(this.snapshot);
+    return this.#state;
   }
 
   get lastSequence(): Sequence {
@@ -179,9 +182,11 @@ export class SessionState {
     }
     // Only our vocabulary may reach the chart: a type such as XState's own would be obeyed as a command.
     if (!isRecordType(record.type)) throw new ReplayError(record, before, 'the record type is unknown');
-    if (!this.#chart.getSnapshot().can(record)) throw new ReplayError(record, before, 'the session chart does not accept it');
     this.#chart.send(record);
     if (this.#thrown !== null) throw new ReplayError(record, before, 'the session chart threw', this.#thrown.error);
+    const after = this.snapshot;
+    if (!hasTaken(after, record)) throw new ReplayError(record, before, 'the session chart does not accept it');
+    this.#state = stateOf(after);
     if (this.state !== record.state) {
       throw new ReplayError(record, before, `it says that it led to ${record.state}, and the session chart says ${this.state}`);
     }

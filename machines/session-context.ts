@@ -224,5 +224,7 @@ function withStanding(context: SessionContext, name: string, facts: EnvironmentF
 }
 
 function without<T>(bySequence: Readonly<Record<Sequence, T>>, closed: Sequence): Readonly<Record<Sequence, T>> {
-  return Object.fromEntries(Object.entries(bySequence).filter(([sequence]) => Number(sequence) !== closed));
+  if (!(closed in bySequence)) return bySequence;
+  const { [closed]: _, ...rest } = bySequence;
+  return rest;
 }

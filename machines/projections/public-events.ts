@@ -15,8 +15,15 @@ export interface PublicEvent {
   readonly origin?: Origin;
 }
 
+export function isPublic(record: SessionRecord): boolean {
+  if (record.type === 'extension_emitted') return true;
+  if (record.type === 'transcript_delta') return record.data.replaces !== undefined;
+  return RECORD_VISIBILITY[record.type] === 'public';
+}
+
 /** The public event that a record is; null for a private one. */
 export function publicEventOf(record: SessionRecord): PublicEvent | null {
+  if (!isPublic(record)) return null;
   const { sequence, recorded_at } = record;
   if (record.type === 'extension_emitted') {
     const { name, data, origin } = record.data;
@@ -28,10 +35,6 @@ export function publicEventOf(record: SessionRecord): PublicEvent | null {
     };
     return origin === undefined ? event : { ...event, origin };
   }
-  if (record.type === 'transcript_delta') {
-    if (record.data.replaces === undefined) return null;
-    return { sequence, recorded_at, type: 'transcript_replaced', data: record.data };
-  }
-  if (RECORD_VISIBILITY[record.type] !== 'public') return null;
-  return { sequence, recorded_at, type: record.type, data: record.data };
+  const type = record.type === 'transcript_delta' ? 'transcript_replaced' : record.type;
+  return { sequence, recorded_at, type, data: record.data };
 }

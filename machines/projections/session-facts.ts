@@ -1,6 +1,6 @@
 /** What is told of a session beside its status: how it was created, its metadata, and when it last changed in public. */
 import type { Metadata, Sequence, SessionCreated, SessionRecord } from '../records.ts';
-import { publicEventOf } from './public-events.ts';
+import { isPublic } from './public-events.ts';
 
 /** The state that a resume goes back to: the creation's end, or the last completed turn's. */
 export interface Checkpoint {
@@ -36,9 +36,10 @@ export function factsAfter(before: SessionFacts | null, record: SessionRecord): 
   }
   if (before === null) return null;
   return {
-    ...before,
+    created: before.created,
     metadata: record.type === 'session_metadata_changed' ? record.data.metadata : before.metadata,
-    updated_at: publicEventOf(record) === null ? before.updated_at : recorded_at,
+    created_at: before.created_at,
+    updated_at: isPublic(record) ? recorded_at : before.updated_at,
     recorded_at,
     checkpoint: checkpointSetBy(record) ?? before.checkpoint,
     stop: stopAfter(before.stop, record),

@@ -87,7 +87,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'leave-out-the-dry-run',
     breaks: [4, 7, 11, 13],
-    changes: [{ file: 'machines/dry-run.ts', search: 'if (!snapshot.can(record)) throw new RefusedByChart(stateOf(snapshot), record);', replace: '' }],
+    changes: [{ file: 'machines/dry-run.ts', search: 'if (!hasTaken(after, record)) throw new RefusedByChart(stateOf(snapshot), record);', replace: '' }],
   },
   {
     name: 'call-the-unknown-cancelled',

@@ -52,6 +52,15 @@ describe('the session chart', () => {
     expect(reached.map(({ snapshot }) => stateOf(snapshot))).toEqual(reached.map(() => state));
   });
 
+  it.each(RECORD_TYPES)('takes every %s that it can take, and no other', (type) => {
+    const answers = SITUATIONS.flatMap((one) =>
+      variantsIn(one, type).map((record) => [one.name, record, one.snapshot.can(record), outcomeOf(one.snapshot, record) !== 'no'] as const),
+    );
+
+    expect(answers.length).toBeGreaterThan(0);
+    expect(answers.filter(([, , can, taken]) => can !== taken)).toEqual([]);
+  });
+
   it.each(cellsThatAre((cell) => cell === '·'))('refuses in %s every %s', (state, type) => {
     const outcomes = outcomesIn(state, type);
 
