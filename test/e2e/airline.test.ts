@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAirline, textsOf, transcriptOf, type Conversation, type Turn } from '../support/airline.ts';
 import type { TranscriptMessage } from '../support/brain-api.ts';
 import { ConversationPlayer, type Hang } from '../support/conversation-player.ts';
+import { answering, EnvironmentServer } from '../support/environment-server.ts';
 import { faultsOf } from '../support/history.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { journalBytes } from '../support/journal-size.ts';
-import { runsSlowTests } from '../support/slow-tests.ts';
+import { runsLongForms, runsSlowTests } from '../support/slow-tests.ts';
 import { LOOPS, Stage } from '../support/stage.ts';
 
 const airline = readAirline();
@@ -79,8 +80,44 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     expect(stage.tools.repeated).toEqual([]);
   });
 
-  async function begin(conversation: Conversation, hang: Hang | null, loop: string): Promise<string> {
-    const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system: systemPrompt });
+  it('S-034, S-103: are the same with every tool in an environment, some results by callback, and kills during some calls', async () => {
+    // A name is offered once: here the server has no tools of its own.
+    await stage.strike();
+    stage = await Stage.set({ model: player.model });
+    const environment = await environmentOf(player);
+    try {
+      const tools = toolNames.map((name) => ({ name, description: 'an airline tool', input_schema: { type: 'object' }, effect: 'once' }));
+      expect((await stage.api.request('PUT', '/v1/environments/airline', { driver: 'http', url: environment.url, tools })).status).toBe(200);
+      const plans = conversations.filter((_, index) => runsLongForms || index < 6).map((conversation, index) => plan(conversation, index));
+      for (let first = 0; first < plans.length; first += CONVERSATIONS_PER_KILL) {
+        const killed = plans.slice(first, first + CONVERSATIONS_PER_KILL);
+        const ids = await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, loop }) => {
+          const id = await begin(conversation, hang, loop, { environments: ['airline'], tools: toolNames });
+          for (const turn of before) await play(conversation, id, turn);
+          player.turn(conversation, hang.turn);
+          await stage.api.submit(id, hang.turn.input);
+          return id;
+        });
+        await player.hanging.at(first + killed.length - 1);
+        await stage.server.killAndStart();
+        await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, after }, index) => {
+          const id = ids[index] ?? '';
+          for (const turn of after) await play(conversation, id, turn);
+          const whole = [...before.flatMap(transcriptOf), ...transcriptUntil(hang), ...after.flatMap(transcriptOf)];
+          expect(await stage.api.transcript(id), conversation.id).toEqual(whole);
+          expect(faultsOf(await stage.api.journal(id)), conversation.id).toEqual([]);
+        });
+      }
+
+      expect(environment.received.all.filter(({ operation }) => operation.request.type === 'invoke').length).toBeGreaterThan(plans.length);
+      expect([stage.model.refusals, environment.repeated]).toEqual([[], []]);
+    } finally {
+      await environment.close();
+    }
+  });
+
+  async function begin(conversation: Conversation, hang: Hang | null, loop: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system: systemPrompt, ...more });
     player.enter(conversation, session_id, hang);
     return session_id;
   }
@@ -96,6 +133,19 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     return 2 * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) + 200 * recordCount;
   }
 });
+
+/** Runs the tools of the recordings. Every other call is answered by its callback. */
+async function environmentOf(player: ConversationPlayer): Promise<EnvironmentServer> {
+  return EnvironmentServer.start(async ({ operation, report }) => {
+    const { request, session_id, sequence } = operation;
+    if (request.type !== 'invoke') return answering({ type: 'accepted' });
+    const output = player.tool({ tool: request.tool, session_id, sequence, input: request.input, hungUp: Promise.resolve() });
+    if (sequence % 2 === 0) return answering({ type: 'result', output: await output });
+    // What is refused would be missing in the transcript.
+    void output.then((value) => report('result', { receipt: { type: 'result', output: value } }));
+    return answering({ type: 'accepted' });
+  });
+}
 
 interface Plan {
   readonly conversation: Conversation;
