@@ -30,6 +30,7 @@ import { TenantCredentialFiles } from '../storage/credential-files.ts';
 import { TenantEnvironmentFiles } from '../storage/environment-files.ts';
 import { FileClaimStore } from '../storage/file-claim-store.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
+import { TenantHostFiles } from '../storage/host-files.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
 import { tokensFile } from '../storage/tokens-file.ts';
 import { vaultKeyFile } from '../storage/vault-key-file.ts';
@@ -66,19 +67,47 @@ export async function startServer(settings: Environment = {}): Promise<RunningSe
   });
 }
 
-/** `begin` is given the log before anything is opened. */
+/** `begin` is given the log before anything is opened. Where it rejects nothing stays open. */
 export async function runServer(options: Options, environment: Environment, begin: (log: Log) => void): Promise<RunningServer> {
+  const opened: Opened = {};
+  try {
+    return await openServer(options, environment, begin, opened);
+  } catch (error) {
+    await giveUp(opened);
+    throw error;
+  }
+}
+
+/** What is open so far. */
+interface Opened {
+  tokens?: Tokens;
+  files?: { close(): Promise<void> };
+  transport?: { close(): Promise<void> };
+  connections?: { close(): Promise<void> };
+  telemetry?: TelemetryFile;
+}
+
+async function giveUp({ tokens, files, transport, connections, telemetry }: Opened): Promise<void> {
+  tokens?.close();
+  await files?.close();
+  await transport?.close();
+  await connections?.close();
+  await telemetry?.close();
+}
+
+async function openServer(options: Options, environment: Environment, begin: (log: Log) => void, opened: Opened): Promise<RunningServer> {
   const providers = await readProviders(options, environment);
   const secrets = new Secrets([options.apiKey, options.vaultKey?.text, ...providers.map((provider) => provider.api_key)]);
   const log = secretFreeLog(systemLog(options.logLevel), secrets);
   begin(log);
-  const connections = providerConnections();
+  const connections = (opened.connections = providerConnections());
   const models = serverModels({ providers, clients: providerClients(connections.fetch) });
   const tools = await loadTools(options);
   const disk = new NodeDisk();
-  const tokens = await openTokens(tokensPathOf(options), disk, log);
+  const tokens = (opened.tokens = await openTokens(tokensPathOf(options), disk, log));
   const store = await FileSessionStore.open({ disk, path: options.dataDirectory, log });
-  const telemetry = options.telemetryFile === undefined ? null : await openTelemetry(options.telemetryFile, log);
+  opened.files = store;
+  if (options.telemetryFile !== undefined) opened.telemetry = await openTelemetry(options.telemetryFile, log);
   const credentials = new TenantCredentialFiles(store.directory);
   const vault = await Vault.open({
     key: options.vaultKey?.bytes ?? null,
@@ -89,8 +118,9 @@ export async function runServer(options: Options, environment: Environment, begi
   // Nothing is sent to an environment before the server listens.
   let ownAddress = '';
   const callbacks = new Callbacks({ vault, secrets, publicUrl: () => options.publicUrl ?? ownAddress });
-  const transport = httpTransport();
-  const hosts = new Hosts({ vault, issuers: knownIssuers({ apiKey: options.apiKey, tokens }), clock: systemClock, log, secrets });
+  const transport = (opened.transport = httpTransport());
+  const issuers = knownIssuers({ apiKey: options.apiKey, tokens });
+  const hosts = new Hosts({ vault, issuers, clock: systemClock, log, secrets, files: new TenantHostFiles(store.directory) });
   const brain = await createBrain({
     store,
     claims: new FileClaimStore(store.directory),
@@ -114,9 +144,11 @@ export async function runServer(options: Options, environment: Environment, begi
     },
     runningTurnsMax: options.runningTurnsMax,
     rules: { queueMessagesMax: options.queueMessagesMax },
-    telemetry: telemetry ?? noTelemetry,
+    telemetry: opened.telemetry ?? noTelemetry,
     retain: options.retain,
   });
+  // It gives up the store with its sessions.
+  opened.files = brain;
   const app = createHttpApp({
     sessions: brain.sessions,
     credentials: brain.credentials,
@@ -130,8 +162,7 @@ export async function runServer(options: Options, environment: Environment, begi
     options: { apiKey: options.apiKey, bodyBytesMax: options.bodyBytesMax, corsOrigins: options.corsOrigins },
     isDraining: () => brain.isDraining,
   });
-  const at = await app.listen(options.listen).catch(async (error: unknown) => {
-    await brain.close();
+  const at = await app.listen(options.listen).catch((error: unknown) => {
     throw listenFailure(options, error);
   });
   ownAddress = ownUrl(at);
@@ -141,23 +172,14 @@ export async function runServer(options: Options, environment: Environment, begi
     get runningTurns() {
       return brain.runningTurns;
     },
-    stop: () =>
-      stopInOrder([
-        () => brain.drain(options.drainMs),
-        () => hosts.close(),
-        () => app.close({ withinMs: CLOSE_MS }),
-        () => tokens.close(),
-        () => brain.close(),
-        () => transport.close(),
-        () => connections.close(),
-        () => telemetry?.close(),
-      ]),
+    // Reads and callbacks go on while turns run out; then streams end, connections close, and the files are given up.
+    async stop() {
+      await brain.drain(options.drainMs);
+      hosts.close();
+      await app.close({ withinMs: CLOSE_MS });
+      await giveUp(opened);
+    },
   };
-}
-
-/** Reads and callbacks go on while turns run out; then streams end, connections close, and the files are given up. */
-async function stopInOrder(steps: readonly (() => Promise<void> | void)[]): Promise<void> {
-  for (const step of steps) await step();
 }
 
 async function openTokens(path: string, disk: NodeDisk, log: Log): Promise<Tokens> {

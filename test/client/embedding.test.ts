@@ -35,6 +35,19 @@ describe('a server that a program starts in itself', () => {
     await second.stop();
   });
 
+  it('leaves nothing open where it does not start: its address is taken, or its telemetry file cannot be written', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const settings = { BRAIN_DATA_DIR: path.join(directory, 'data'), BRAIN_LISTEN: '127.0.0.1:0', BRAIN_LOG_LEVEL: 'error' };
+    const other = await startServer({ ...settings, BRAIN_DATA_DIR: path.join(directory, 'other') });
+    await expect(startServer({ ...settings, BRAIN_LISTEN: new URL(other.url).host })).rejects.toThrow('is in use');
+    await expect(startServer({ ...settings, BRAIN_TELEMETRY_FILE: directory })).rejects.toThrow('cannot be written');
+    await other.stop();
+
+    expect(timers()).toBeLessThanOrEqual(before);
+    await (await startServer(settings)).stop();
+  });
+
   it('says what is wrong with an option', async () => {
     await expect(startServer({ BRAIN_LISTEN: 'nowhere' })).rejects.toThrow('BRAIN_LISTEN');
   });
