@@ -8,7 +8,7 @@
  */
 import { pathWith, segmentOf } from './address.ts';
 import { LifecycleSession } from './lifecycle-session.ts';
-import { type HostEnvironment } from './environments.ts';
+import type { HostEnvironment } from './environments.ts';
 import type { RegisteredHost } from './host-wire.ts';
 import { Hosts, registerHost } from './hosts.ts';
 import { Sessions } from './sessions.ts';
@@ -24,7 +24,7 @@ export interface BrainOptions extends PortOptions {
   /** The name under which this process serves tools, for environments that name none. Default: each environment's own name. */
   readonly host?: string;
   /** Told what goes wrong with the tools of this process while nobody waits. Default: it is printed. */
-  readonly onError?: (error: Error) => void;
+  readonly onError?: ((error: Error) => void) | undefined;
 }
 
 export class Brain {
@@ -41,7 +41,7 @@ export class Brain {
     const { baseUrl = BASE_URL, token, host, onError } = this.#options;
     const ports = portsWith(this.#options);
     this.#transport = new Transport({ baseUrl, token, ports });
-    this.#hosts = new Hosts({ transport: this.#transport, host, onError: onError ?? ports.complain });
+    this.#hosts = new Hosts({ transport: this.#transport, host, onError: onError ?? ((error) => ports.complain(error)) });
     this.sessions = new Sessions(this.#transport, this.#hosts);
   }
 

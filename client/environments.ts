@@ -65,7 +65,7 @@ export function httpEnv(options: HttpEnvironmentOptions): HttpEnvironment {
   return { driver: 'http', ...options };
 }
 
-/** Tools that run in this process. */
+/** Tools that this process runs. */
 export function hostEnv(options: HostEnvironmentOptions): HostEnvironment {
   return { driver: 'host', ...options };
 }

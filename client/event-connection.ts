@@ -53,8 +53,8 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** Longer with each failure, and not the same for all who were cut off at once. As long as the server asks for at least. */
-export function pauseMs({ random }: ClientPorts, failures: number, msMax: number, error?: unknown): number {
-  const ms = Math.min(msMax, PAUSE_FIRST_MS * 2 ** Math.min(failures, 10)) * (0.5 + random() / 2);
+export function pauseMs(ports: ClientPorts, failures: number, msMax: number, error?: unknown): number {
+  const ms = Math.min(msMax, PAUSE_FIRST_MS * 2 ** Math.min(failures, 10)) * (0.5 + ports.random() / 2);
   return Math.max(ms, error instanceof BrainError ? (error.retryAfterMs ?? 0) : 0);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The hosts of one client: the environments whose tools run in this process.
+ * The hosts of one client: the environments whose tools this process runs.
  *
  *   H1. One incarnation for each client, and one connection for each name of a host, however many sessions use it. It stays
  *       until the client is closed: no create that fails and no session that ends lets go of it.

@@ -32,7 +32,7 @@ export interface ServedTools {
 export async function serveTools({ baseUrl = BASE_URL, host, hostToken, tools, onError, ...world }: ServeToolsOptions): Promise<ServedTools> {
   const ports = portsWith(world);
   const transport = new Transport({ baseUrl, token: hostToken, ports });
-  const onFailure = onError ?? ports.complain;
+  const onFailure = onError ?? ((error: Error) => ports.complain(error));
   const commands = new HostCommands({
     carryOut: (operation, signal) => carryOut(operation, { tools }, voiceOf(link, operation, signal)),
     report: (name, receipt) => link.report(name, receipt),

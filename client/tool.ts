@@ -56,7 +56,8 @@ export class ToolError extends Error {
 
 export class UnfitInput extends Error {}
 
-export function tool<T>({ name, description, input: type, effect, run }: ToolOptions<T>): Tool {
+export function tool<T>(options: ToolOptions<T>): Tool {
+  const { name, description, input: type, effect } = options;
   return {
     name,
     description,
@@ -65,7 +66,7 @@ export function tool<T>({ name, description, input: type, effect, run }: ToolOpt
     async call(input, context) {
       const checked = isChecking(type) ? await checkValue(type, input) : { kind: 'valid' as const, value: input as T };
       if (checked.kind === 'refused') throw new UnfitInput(checked.problem);
-      return run(checked.value, context);
+      return options.run(checked.value, context);
     },
   };
 }
@@ -77,7 +78,7 @@ function isChecking<T>(input: ToolInput<T>): input is OutputType<T> {
 
 function inputSchemaOf(name: string, input: ToolInput<unknown>): JsonSchema {
   if (!isChecking(input)) return input;
-  const schema = jsonSchemaOf(input) ?? ('toJSONSchema' in input && typeof input.toJSONSchema === 'function' ? (input.toJSONSchema() as JsonSchema) : null);
+  const schema = jsonSchemaOf(input) ?? (input as { readonly toJSONSchema?: () => JsonSchema }).toJSONSchema?.() ?? null;
   if (schema === null) throw new TypeError(`the type of the input of ${name} has no JSON Schema: give { schema, parse } in its place`);
   return schema;
 }

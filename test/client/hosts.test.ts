@@ -28,13 +28,13 @@ async function results(session: Session): Promise<readonly unknown[]> {
 }
 
 /** A tool that runs until it is told to stop, or until the test ends it. */
-function hanging(obeys: boolean): { readonly tool: Tool; readonly called: Promise<ToolContext>; release(): void } {
+function hanging(obeys: boolean): { readonly tool: Tool; readonly called: Promise<ToolContext>; readonly release: () => void } {
   const called = gate();
   const released = gate();
   let told: ToolContext | undefined;
   return {
     called: called.opened.then(() => told as ToolContext),
-    release: released.open,
+    release: () => released.open(),
     tool: tool({
       name: 'hang',
       description: 'Hangs.',
@@ -43,7 +43,7 @@ function hanging(obeys: boolean): { readonly tool: Tool; readonly called: Promis
         told = context;
         called.open();
         if (!obeys) return released.opened;
-        return new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('stopped'))));
+        return new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(new Error('stopped'))));
       },
     }),
   };

@@ -19,7 +19,7 @@ export class OwnServer {
 
   static async start(more: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
     const directory = await mkdtemp(path.join(tmpdir(), 'brain-own-'));
-    const settings = { BRAIN_DATA_DIR: path.join(directory, 'data'), BRAIN_LISTEN: '127.0.0.1:0', BRAIN_LOG_LEVEL: 'error', ...more };
+    const settings = { BRAIN_DATA_DIR: path.join(directory, 'data'), BRAIN_LISTEN: '127.0.0.1:0', BRAIN_LOG_LEVEL: 'error', BRAIN_DRAIN_SECS: '1', ...more };
     return new OwnServer(directory, settings, await startServer(settings));
   }
 
