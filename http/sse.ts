@@ -15,6 +15,7 @@
 import type { ServerResponse } from 'node:http';
 import { EventBuffer } from 'better-sse';
 import type { Context } from 'koa';
+import { onceEach } from '../services/once-each.ts';
 import type { Clock, Log } from '../services/ports.ts';
 import { traceOf } from './errors.ts';
 import { routeOf } from './failures.ts';
@@ -44,7 +45,7 @@ export interface StreamSource<T> {
   /** Ends the stream when it aborts. Left out: the end of the caller's token does. */
   readonly ended?: AbortSignal;
   follow(signal: AbortSignal): Promise<{ readonly ended: boolean; readonly items: AsyncIterable<T> }>;
-  /** The frame of an item; null for one that this reader did not ask for. */
+  /** The frame of an item; null for one that this reader did not ask for. Its text is made once, whoever gets it. */
   frameOf(item: T): Frame | null;
 }
 
@@ -92,11 +93,11 @@ async function sendAll<T>(stream: PacedStream, items: AsyncIterable<T>, source: 
   }
 }
 
-function textOf(frame: Frame): string {
+const textOf = onceEach((frame: Frame): string => {
   const buffer = new EventBuffer({ sanitizer: asFieldValue }).event(frame.type);
   if (frame.id !== undefined) buffer.id(frame.id);
   return buffer.data(frame.data).dispatch().read();
-}
+});
 
 /** A field ends with its line. The space in front is the customary one, which readers take off. */
 function asFieldValue(value: string): string {

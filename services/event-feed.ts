@@ -81,10 +81,15 @@ class Watcher {
   }
 }
 
+interface Commit {
+  readonly records: readonly SessionRecord[];
+  readonly bytes: number;
+}
+
 class Topic {
   readonly watchers = new Set<Watcher>();
   isGone = false;
-  #tail: { readonly records: readonly SessionRecord[]; readonly bytes: number }[] = [];
+  #tail: Commit[] = [];
   #tailBytes = 0;
 
   wake(): void {
@@ -92,7 +97,7 @@ class Topic {
   }
 
   keep(records: readonly SessionRecord[], bytes: number): void {
-    const expected = (this.#tail.at(-1)?.records.at(-1)?.sequence ?? 0) + 1;
+    const expected = lastOf(this.#tail.at(-1)) + 1;
     if (records[0]?.sequence !== expected) this.forget();
     this.#tail.push({ records, bytes });
     this.#tailBytes += bytes;
@@ -105,11 +110,14 @@ class Topic {
     this.#tailBytes = 0;
   }
 
-  /** The kept records after a sequence; null where they do not reach back to it. */
+  /** The kept records after a sequence; null where they do not reach back to it. Costs what is new, however long the tail. */
   after(sequence: Sequence): readonly SessionRecord[] | null {
     const first = this.#tail[0]?.records[0];
     if (first === undefined || first.sequence > sequence + 1) return null;
-    return this.#tail.flatMap(({ records }) => records).filter((record) => record.sequence > sequence);
+    let from = this.#tail.length;
+    while (from > 0 && lastOf(this.#tail[from - 1]) > sequence) from -= 1;
+    const records = this.#tail.slice(from).flatMap((commit) => commit.records);
+    return records.filter((record) => record.sequence > sequence);
   }
 }
 
@@ -194,6 +202,10 @@ export class EventFeed {
 // A function: the compiler would otherwise take a signal that was not aborted before a yield for one that never is.
 function aborted(signal: AbortSignal): boolean {
   return signal.aborted;
+}
+
+function lastOf(commit: Commit | undefined): Sequence {
+  return commit?.records.at(-1)?.sequence ?? 0;
 }
 
 function charactersOf({ data }: LiveEvent): number {

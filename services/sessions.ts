@@ -23,6 +23,7 @@ import type { EventFeed } from './event-feed.ts';
 import { explain } from './explanations.ts';
 import { eventPage, lifecyclePage, publicEventsOf, recordPage } from './history.ts';
 import type { KeyedCall, KeyedRoute, RouteAnswers } from './keyed-call.ts';
+import { onceEach } from './once-each.ts';
 import type { Clock } from './ports.ts';
 import { messageKnown, queueMessage, waitingMessages, withdrawMessage } from './queued-messages.ts';
 import { answerAgain } from './repeats.ts';
@@ -68,6 +69,8 @@ export class Sessions implements SessionService {
   readonly #parts: SessionsParts;
   readonly #sessions: TenantSessions;
   readonly #following: SessionFollowing;
+  /** All who follow a session as it goes on are shown the same. */
+  readonly #publicEventsOf = onceEach(publicEventsOf);
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
@@ -254,7 +257,7 @@ export class Sessions implements SessionService {
   }
 
   async followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>> {
-    return this.#follow(tenant, sessionId, bySequence(after), signal, publicEventsOf);
+    return this.#follow(tenant, sessionId, bySequence(after), signal, this.#publicEventsOf);
   }
 
   async followJournal(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<SessionRecord>> {

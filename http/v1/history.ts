@@ -1,5 +1,6 @@
 /** What a session has been through: events and the journal, in pages or followed, and its conversation. */
 import type { Sequence } from '../../machines/records.ts';
+import { onceEach } from '../../services/once-each.ts';
 import type { Clock, Log } from '../../services/ports.ts';
 import type { Followed, SessionReads } from '../../services/session-service.ts';
 import { answerJson } from '../failures.ts';
@@ -15,6 +16,11 @@ export interface HistoryDependencies {
   readonly sessions: SessionReads;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+interface Recorded {
+  readonly sequence: Sequence;
+  readonly type: string;
 }
 
 export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDependencies): void {
@@ -66,8 +72,8 @@ export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDepende
 }
 
 /** What is recorded is shown whole, under its sequence; what passes by is shown as it is. */
-function frameOf(followed: Followed<{ readonly sequence: Sequence; readonly type: string }>): Frame {
-  if (followed.kind === 'live') return followed.event;
-  const { item } = followed;
-  return { type: item.type, id: String(item.sequence), data: item };
+function frameOf(followed: Followed<Recorded>): Frame {
+  return followed.kind === 'live' ? followed.event : recordedFrameOf(followed.item);
 }
+
+const recordedFrameOf = onceEach((item: Recorded): Frame => ({ type: item.type, id: String(item.sequence), data: item }));

@@ -98,6 +98,19 @@ describe('what a stream says', () => {
     reader.close();
   });
 
+  it('is written once for all who follow', async () => {
+    const readers = [await SseReader.open(events), await SseReader.open(events)] as const;
+    let written = 0;
+    const data = { toJSON: () => `written ${(written += 1)} times` };
+    const item: PublicEvent = { sequence: 4, recorded_at: 1, type: 'turn_started', data };
+    for (const index of [0, 1]) (await followings.at(index)).add({ kind: 'recorded', item });
+    for (const reader of readers) await reader.nextOf('turn_started');
+
+    expect(written).toBe(1);
+    expect(readers[0].frames).toEqual(readers[1].frames);
+    for (const reader of readers) reader.close();
+  });
+
   it('shows whole records on the journal', async () => {
     stage.sessions.instead.followJournal = async () => ({ ended: false, items: once({ kind: 'recorded' as const, item: recordAt(3) }) });
     const reader = await SseReader.open(`${stage.url}/v1/sessions/${SESSION_ID}/journal?after=2`);
