@@ -17,10 +17,10 @@ export type FarDriver = (typeof FAR_DRIVERS)[number];
 export type FarScript = (operation: Operation) => Receipt | 'waits' | 'hangs';
 
 /** Every tool answers `done`, and everything else is taken on. */
-export const willing: FarScript = ({ request }) => (request.type === 'invoke' ? { type: 'result', output: 'done' } : { type: 'accepted' });
+const willing: FarScript = ({ request }) => (request.type === 'invoke' ? { type: 'result', output: 'done' } : { type: 'accepted' });
 
 /** Calls the tools that a message names, all at once: `use one two`. To anything else it says that it is done. */
-export const obedient: ModelScript = ({ request }) => {
+const obedient: ModelScript = ({ request }) => {
   const last = request.messages.at(-1);
   const [verb, ...tools] = last?.role === 'user' && typeof last.content === 'string' ? last.content.split(' ') : [];
   return verb === 'use' ? calls(...tools.map((name, index) => ({ id: `call_${index}`, name, arguments: '{}' }))) : says('Done.');
