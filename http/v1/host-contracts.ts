@@ -43,7 +43,7 @@ export const registerHost = {
     201: { description: 'The process has the name from now on.', schema: registeredHostSchema, example: { host: 'laptop', token: 'brain_host_…' } },
     200: { description: 'It had it already, and has another token besides.', schema: registeredHostSchema, example: { host: 'laptop', token: 'brain_host_…' } },
   },
-  refusals: ['conflict'],
+  refusals: ['conflict', 'journal_unavailable', 'disk_full'],
 } as const satisfies GuardedContract;
 
 export const followCommands = {
@@ -65,7 +65,7 @@ export const followCommands = {
       example: `event: command\ndata: ${JSON.stringify(EXAMPLE_COMMAND)}\n\nevent: cancel\ndata: ${JSON.stringify(NAMED)}\n\n`,
     },
   },
-  refusals: ['conflict', 'draining'],
+  refusals: ['conflict', 'draining', 'journal_unavailable'],
 } as const satisfies OwnTokenContract;
 
 export const reportHostResult = {
@@ -89,7 +89,7 @@ export const reportHostResult = {
     },
   },
   answers: { 204: { description: 'It counts.' } },
-  refusals: ['already_closed'],
+  refusals: ['already_closed', 'journal_unavailable'],
 } as const satisfies OwnTokenContract;
 
 export const reportHostEmit = {
@@ -127,5 +127,5 @@ export const reportHostProgress = {
     examples: { half: { summary: 'Half of it', value: { ...NAMED, message: 'searching flights', fraction: 0.5 } } },
   },
   answers: { 204: { description: 'It was shown.' } },
-  refusals: ['already_closed'],
+  refusals: ['already_closed', 'journal_unavailable'],
 } as const satisfies OwnTokenContract;

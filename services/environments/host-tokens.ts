@@ -85,10 +85,14 @@ export class HostTokens {
     const { tenant, host, incarnation, issued_at: issuedAt } = claims;
     if (!isSame(await this.#sealOf(payload, issuer.fingerprint), Buffer.from(seal, 'base64url'))) return null;
     if (issuer.tenant !== tenant || issuer.scope === 'read' || issuer.sessionId !== null || issuer.ended?.aborted === true) return null;
-    // An earlier process of the server may have had a wall clock that was ahead.
-    this.#lastIssuedAt = Math.max(this.#lastIssuedAt, issuedAt);
+    this.learn(issuedAt);
     this.#hold(tenant, text);
     return { tenant, host, incarnation, issuedAt, ended: issuer.ended };
+  }
+
+  /** When a token was issued: an earlier process of the server may have had a wall clock that was ahead. */
+  learn(issuedAt: number): void {
+    this.#lastIssuedAt = Math.max(this.#lastIssuedAt, issuedAt);
   }
 
   #hold(tenant: string, text: string): void {

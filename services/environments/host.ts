@@ -14,6 +14,7 @@ import { HostCommand, type HostCancel, type HostOfCommand } from './host-command
 import { HostStream } from './host-stream.ts';
 import type { Incarnation } from './host-tokens.ts';
 import type { OperationCall, Receipt, SentOperation } from './operation.ts';
+import type { Registration } from './registrations.ts';
 
 // Long enough for a process to come back after a lost connection, short enough for whoever waits for a session.
 export const HOST_WAIT_MS = 10_000;
@@ -49,6 +50,13 @@ export class Host implements HostOfCommand {
   /** Whether a process of this name lost the host to another. */
   isFormer(incarnation: string): boolean {
     return this.#former.has(incarnation);
+  }
+
+  /** Who registered last and who lost the name before, where nothing is known of that here. */
+  recall({ incarnation, issued_at: issuedAt, former }: Registration): void {
+    if (this.#current !== null) return;
+    this.#current = { incarnation, issuedAt };
+    for (const name of former) this.#former.add(name);
   }
 
   /** A process shows its token. `older`: another one has the name. */

@@ -5,13 +5,16 @@
  */
 import type { JsonValue } from '../../machines/messages.ts';
 import type { Sequence } from '../../machines/records.ts';
+import type { HostFiles } from '../../storage/host-files.ts';
 import { ServiceError } from '../errors.ts';
 import type { Clock, Log } from '../ports.ts';
+import { serviceError } from '../session-refusals.ts';
 import { commandKey, type HostCommand } from './host-command.ts';
 import type { HostStream } from './host-stream.ts';
 import { HostTokens, type HostHolder, type HostTokensParts } from './host-tokens.ts';
 import { KnownHosts } from './known-hosts.ts';
 import type { EnvironmentDriver, OperationCall, Receipt, SentOperation } from './operation.ts';
+import { Registrations } from './registrations.ts';
 
 /** Names a command. */
 export interface CommandName {
@@ -28,7 +31,7 @@ export interface RegisteredHost {
 
 /** What `http/` calls. Everything rejects with a `ServiceError` and nothing else. */
 export interface HostService {
-  /** `caller`: by the name of its token. Null where that counts no more. */
+  /** Resolves when it is durable. `caller`: by the name of its token. Null where that counts no more. */
   register(
     caller: { readonly tenant: string; readonly tokenId: string },
     process: { readonly name: string; readonly incarnation: string },
@@ -47,12 +50,14 @@ export interface HostService {
 export interface HostsParts extends HostTokensParts {
   readonly clock: Clock;
   readonly log: Log;
+  readonly files: HostFiles;
 }
 
 export class Hosts implements EnvironmentDriver, HostService {
   readonly #parts: HostsParts;
   readonly #tokens: HostTokens;
   readonly #hosts: KnownHosts;
+  readonly #registrations: Registrations;
   readonly #leave = new Set<() => void>();
   #isClosed = false;
 
@@ -60,6 +65,7 @@ export class Hosts implements EnvironmentDriver, HostService {
     this.#parts = parts;
     this.#tokens = new HostTokens(parts);
     this.#hosts = new KnownHosts(parts.clock);
+    this.#registrations = new Registrations(parts.files);
   }
 
   send(call: OperationCall): SentOperation {
@@ -72,17 +78,21 @@ export class Hosts implements EnvironmentDriver, HostService {
     { tenant, tokenId }: { readonly tenant: string; readonly tokenId: string },
     { name, incarnation }: { readonly name: string; readonly incarnation: string },
   ): Promise<RegisteredHost | null> {
+    await this.#recall(tenant, name);
     if (this.#hosts.of(tenant, name).isFormer(incarnation)) throw lostName(name);
     const issued = await this.#tokens.issue({ tenant, host: name, incarnation }, tokenId);
     if (issued === null) return null;
+    await answering(() => this.#registrations.add(issued.incarnation));
     const taken = this.#hosts.of(tenant, name).take(issued.incarnation);
     if (taken === 'older') throw lostName(name);
     this.#parts.log.info('host_registered', { tenant, host: name, incarnation });
     return { host: name, token: issued.text, isNew: taken === 'taken' };
   }
 
-  holderOf(token: string): Promise<HostHolder | null> {
-    return this.#tokens.holderOf(token);
+  async holderOf(token: string): Promise<HostHolder | null> {
+    const holder = await this.#tokens.holderOf(token);
+    if (holder !== null) await this.#recall(holder.tenant, holder.host);
+    return holder;
   }
 
   commands(holder: HostHolder, signal: AbortSignal): HostStream {
@@ -135,6 +145,14 @@ export class Hosts implements EnvironmentDriver, HostService {
     for (const leave of [...this.#leave]) leave();
   }
 
+  /** A process is judged by all that were registered, and not only by those that this process of the server has seen. */
+  async #recall(tenant: string, name: string): Promise<void> {
+    const registration = await answering(() => this.#registrations.of(tenant, name));
+    if (registration === null) return;
+    this.#tokens.learn(registration.issued_at);
+    this.#hosts.of(tenant, name).recall(registration);
+  }
+
   #listenerOf(holder: HostHolder, { session_id, sequence }: CommandName): NonNullable<HostCommand['call']['listener']> {
     const command = this.#hosts.of(holder.tenant, holder.host).commandOf(holder.incarnation, commandKey(session_id, sequence));
     if (command === undefined) throw alreadyClosed();
@@ -149,4 +167,14 @@ function lostName(name: string): ServiceError {
 
 function alreadyClosed(): ServiceError {
   return new ServiceError('already_closed', 'this operation is over, or was never given to this process');
+}
+
+async function answering<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, message } = serviceError(error);
+    if (code !== 'journal_unavailable' && code !== 'disk_full') throw new ServiceError(code, message, { cause: error });
+    throw new ServiceError(code, 'the disk failed; register, or show the token, again', { cause: error });
+  }
 }

@@ -3,7 +3,7 @@
  *
  *   B1. A host stays known while a process of it is connected, or a command of it is open.
  *   B2. Beyond that a tenant's most recently used are kept, so many of them: names are anybody's to make up. One that was
- *       let go of is like one after a restart of the server: whoever shows its newest token has the name.
+ *       let go of is like one after a restart of the server: what its registration says is known of it.
  */
 import type { Clock } from '../ports.ts';
 import { Host } from './host.ts';

@@ -15,6 +15,7 @@ import { TenantCredentialFiles } from '../../storage/credential-files.ts';
 import { TenantEnvironmentFiles } from '../../storage/environment-files.ts';
 import { FileClaimStore } from '../../storage/file-claim-store.ts';
 import { FileSessionStore } from '../../storage/file-session-store.ts';
+import { TenantHostFiles } from '../../storage/host-files.ts';
 import { vaultKeyFile } from '../../storage/vault-key-file.ts';
 import type { SimulatedProcess } from '../support/simulated-disk.ts';
 import { DATA } from './auditor/durable-sessions.ts';
@@ -61,7 +62,7 @@ export async function startServer({ disk, clock, random, watcher, ports, transpo
   const callbacks = new Callbacks({ vault, secrets, publicUrl: () => PUBLIC_URL });
   // Each tenant registers its hosts with a token of its own, which is named like it.
   const issuerOf = (tenant: string): Promise<Issuer> => Promise.resolve({ tenant, scope: 'manage', sessionId: null, ended: null, fingerprint: '' });
-  const hosts = new Hosts({ vault, issuers: { issuerOf }, clock, log: logger, secrets });
+  const hosts = new Hosts({ vault, issuers: { issuerOf }, clock, log: logger, secrets, files: new TenantHostFiles(store.directory) });
   const brain = await createBrain({
     ...ports,
     store,

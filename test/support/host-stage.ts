@@ -3,6 +3,8 @@ import type { ResolvedEnvironment } from '../../machines/records.ts';
 import type { Hosts } from '../../services/environments/hosts.ts';
 import type { OperationCall, OperationListener, OperationRequest, Receipt, SentOperation } from '../../services/environments/operation.ts';
 import { NOBODY_ID } from '../../services/issuers.ts';
+import { StorageError } from '../../storage/journal.ts';
+import { MemoryTenantFiles } from '../../storage/memory-tenant-files.ts';
 import { FakeTokenService } from './fake-token-service.ts';
 import { directHostWire, HostClient, type HostScript } from './host-client.ts';
 import { SimulatedClock } from './simulated-clock.ts';
@@ -24,6 +26,7 @@ export class HostStage {
   readonly clock = new SimulatedClock();
   readonly tokens = new FakeTokenService();
   apiKey: string | undefined;
+  files = new FailingFiles();
   hosts: Hosts;
   #sequence = 10;
 
@@ -33,7 +36,8 @@ export class HostStage {
   }
 
   /** Another process of the server, with the same key: what was in memory is gone. */
-  restart(): void {
+  restart({ keepsFiles = true }: { readonly keepsFiles?: boolean } = {}): void {
+    if (!keepsFiles) this.files = new FailingFiles();
     this.hosts = testHosts(this);
   }
 
@@ -47,6 +51,15 @@ export class HostStage {
     const environment: ResolvedEnvironment = { name: 'shop', driver: 'host', host, configuration: {} };
     const operation = { session_id: session, environment: 'shop', sequence: this.#sequence, request: requestOf(type) };
     return new Sent(this.hosts, { tenant, environment, operation, credential: null, listener }, isRecorded);
+  }
+}
+
+class FailingFiles extends MemoryTenantFiles {
+  fails = false;
+
+  override async replace(tenant: string, bytes: Uint8Array): Promise<void> {
+    if (this.fails) throw new StorageError('journal_unavailable', 'the disk failed');
+    await super.replace(tenant, bytes);
   }
 }
 

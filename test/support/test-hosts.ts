@@ -5,9 +5,20 @@ import { knownIssuers } from '../../services/issuers.ts';
 import type { Clock } from '../../services/ports.ts';
 import { Secrets } from '../../services/secrets.ts';
 import type { TokensByName } from '../../services/tokens.ts';
+import type { HostFiles } from '../../storage/host-files.ts';
+import { MemoryTenantFiles } from '../../storage/memory-tenant-files.ts';
 
-export function testHosts({ apiKey, tokens, clock }: { readonly apiKey: string | undefined; readonly tokens: TokensByName; readonly clock: Clock }): Hosts {
+export interface TestHostsParts {
+  readonly apiKey: string | undefined;
+  readonly tokens: TokensByName;
+  readonly clock: Clock;
+  /** Kept from one start to the next. */
+  readonly files?: HostFiles;
+}
+
+export function testHosts({ apiKey, tokens, clock, files = new MemoryTenantFiles() }: TestHostsParts): Hosts {
   return new Hosts({
+    files,
     vault: { mac: async (purpose, text) => createHmac('sha256', purpose).update(text).digest() },
     issuers: knownIssuers({ apiKey, tokens }),
     clock,

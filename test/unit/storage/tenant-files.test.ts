@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { TenantCredentialFiles } from '../../../storage/credential-files.ts';
 import { TenantEnvironmentFiles } from '../../../storage/environment-files.ts';
 import type { FileSessionStore } from '../../../storage/file-session-store.ts';
+import { TenantHostFiles } from '../../../storage/host-files.ts';
 import { tenantKey } from '../../../storage/tenant-key.ts';
 import { codeOf, textOf } from '../../support/frames.ts';
 import { SimulatedDisk } from '../../support/simulated-disk.ts';
@@ -15,7 +16,7 @@ beforeEach(async () => {
   ({ store } = await startStore(disk));
 });
 
-describe.each([['credentials', TenantCredentialFiles], ['environments', TenantEnvironmentFiles]] as const)('the file of a tenant under %s', (name, Files) => {
+describe.each([['credentials', TenantCredentialFiles], ['environments', TenantEnvironmentFiles], ['hosts', TenantHostFiles]] as const)('the file of a tenant under %s', (name, Files) => {
   it('survives a power cut as soon as it is answered, and one that fails to be written leaves the one before', async () => {
     const files = new Files(store.directory);
     await files.replace('local', Buffer.from('first'));

@@ -344,11 +344,26 @@ describe('the processes of a host', () => {
     expect(await first.connect()).toBe('conflict');
   });
 
-  it('are known after a restart of the server by the tokens that they have', async () => {
+  it('are known after a restart of the server: the newest has the name, and those that lost it do not get it back', async () => {
     const [first, second] = [stage.client('first'), stage.client('second')];
     await first.register();
     await second.register();
     stage.restart();
+    const sent = stage.send('invoke');
+    expect(await first.connect()).toBe('conflict');
+    await expect(first.register()).rejects.toThrow('another process took the name of the host mill');
+    await second.register();
+    expect(await second.connect()).toBeNull();
+    expect(await first.connect()).toBe('conflict');
+    await quiescence();
+    expect([sequencesOf(second.told.all), sent.receipt]).toEqual([[`command ${sent.name.sequence}`], null]);
+  });
+
+  it('are known by the tokens that they have where no registration is kept', async () => {
+    const [first, second] = [stage.client('first'), stage.client('second')];
+    await first.register();
+    await second.register();
+    stage.restart({ keepsFiles: false });
     expect(await first.connect()).toBeNull();
     const sent = stage.send('invoke');
     await quiescence();
@@ -356,6 +371,20 @@ describe('the processes of a host', () => {
     expect(await first.streamEnded).toBeNull();
     await quiescence();
     expect([sent.receipt?.type, await first.connect()]).toEqual(['unknown', 'conflict']);
+  });
+
+  it('are told that they have the name once that is durable, and leave it where it was if the disk fails', async () => {
+    const [first, second] = [stage.client('first'), stage.client('second')];
+    await first.start();
+    stage.files.fails = true;
+    await expect(second.register()).rejects.toMatchObject({ code: 'journal_unavailable' });
+    stage.files.fails = false;
+    const sent = stage.send('invoke');
+    await quiescence();
+    expect(sequencesOf(first.told.all)).toEqual([`command ${sent.name.sequence}`]);
+    expect(await second.start()).toBeNull();
+    stage.restart();
+    expect(await first.connect()).toBe('conflict');
   });
 
   it('are told apart though the wall clock stands still or goes back', async () => {
