@@ -75,7 +75,8 @@ export interface Brain {
 
 export async function createBrain(parts: BrainParts): Promise<Brain> {
   const { store, clock, random, log, rules } = parts;
-  const sessionIds = await store.list();
+  const [sessionIds, highestRemovedId] = await Promise.all([store.list(), store.highestRemovedId()]);
+  const highestId = [sessionIds.at(-1) ?? '', highestRemovedId].toSorted().at(-1) ?? '';
   const catalog = new Catalog(sessionIds);
   const feed = new EventFeed();
   const work = new AdmittedWork();
@@ -107,7 +108,7 @@ export async function createBrain(parts: BrainParts): Promise<Brain> {
     registry,
     catalog,
     feed,
-    ids: new SessionIds(clock, random, await store.highestId()),
+    ids: new SessionIds(clock, random, highestId),
     creation: parts,
     declarations: environments,
     sessionCredentials,

@@ -62,9 +62,9 @@ export class FileSessionStore implements SessionStore {
     }
   }
 
-  async highestId(): Promise<string> {
-    const ids = [...(await this.list()), await this.directory.using(() => readHighestRemovedId(this.directory))];
-    return ids.toSorted().at(-1) ?? '';
+  async highestRemovedId(): Promise<string> {
+    this.#assertOpen();
+    return this.directory.using(() => readHighestRemovedId(this.directory));
   }
 
   async create(sessionId: string): Promise<Journal> {

@@ -71,8 +71,8 @@ export interface SessionStore {
   /** The ids of all sessions on the disk, ascending. */
   list(): Promise<readonly string[]>;
 
-  /** The highest id that a session here ever had, one that was removed since included; the empty text where none had. */
-  highestId(): Promise<string>;
+  /** The highest id that a session which was removed had; the empty text where none was. */
+  highestRemovedId(): Promise<string>;
 
   /**
    * A new session's journal, without any frame yet. Nothing of it counts before its first append: after a crash a

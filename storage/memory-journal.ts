@@ -11,19 +11,18 @@ export class MemorySessionStore implements SessionStore {
   readonly #checkpoints = new Map<string, Uint8Array>();
   readonly #sealed = new Map<string, Uint8Array>();
   readonly #held = new Map<string, MemoryJournal>();
-  #highestId = '';
+  #highestRemovedId = '';
 
   async list(): Promise<readonly string[]> {
     return [...this.#sessions.keys()].toSorted();
   }
 
-  async highestId(): Promise<string> {
-    return this.#highestId;
+  async highestRemovedId(): Promise<string> {
+    return this.#highestRemovedId;
   }
 
   async create(sessionId: string): Promise<Journal> {
     assertSessionId(sessionId);
-    if (sessionId > this.#highestId) this.#highestId = sessionId;
     assert(!this.#sessions.has(sessionId), `session ${sessionId} exists`);
     return this.#hold(sessionId, { frames: [], bytes: 0 });
   }
@@ -48,6 +47,7 @@ export class MemorySessionStore implements SessionStore {
   async remove(sessionId: string): Promise<void> {
     assertSessionId(sessionId);
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
+    if (sessionId > this.#highestRemovedId) this.#highestRemovedId = sessionId;
     this.#sessions.delete(sessionId);
     this.#checkpoints.delete(sessionId);
     this.#sealed.delete(sessionId);

@@ -199,15 +199,15 @@ export function describeSessionStore(name: string, make: () => Promise<StoreUnde
       expect([texts(await collect(other.read(0))), texts(await collect(journal.read(0)))]).toEqual([['other'], ['one']]);
     });
 
-    it('knows the highest id that it ever had, also when its session is removed', async () => {
-      expect(await store.highestId()).toBe('');
+    it('knows the highest id among the sessions that were removed', async () => {
       const [lower, higher] = [ID, OTHER_ID].toSorted();
       for (const id of [lower, higher]) await (await sessionOf([frameOf(1, 1, 'a')], id)).release();
 
+      expect(await store.highestRemovedId()).toBe('');
       await store.remove(higher ?? '');
-      expect(await store.highestId()).toBe(higher);
+      expect(await store.highestRemovedId()).toBe(higher);
       await store.remove(lower ?? '');
-      expect(await store.highestId()).toBe(higher);
+      expect(await store.highestRemovedId()).toBe(higher);
     });
 
     it('tells the first frame of a session, open or not, and none of one that is not there', async () => {
