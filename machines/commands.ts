@@ -90,11 +90,3 @@ export interface ToolCallStart {
 }
 
 export type Command = SessionCommand | TurnCommand;
-
-/**
- * Whether a command is decided on contents (the transcript, key values) and not on the chart alone: it is decided only
- * when everything before it is committed, since a dry run carries the chart and no contents.
- */
-export function isDecidedOnContents(command: Command): boolean {
-  return command.kind === 'change_metadata' || command.kind === 'start_model_call' || command.kind === 'set_transcript' || command.kind === 'delete_kv';
-}

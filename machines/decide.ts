@@ -39,7 +39,7 @@ export interface Rules {
   readonly queueMessagesMax: number;
 }
 
-/** The session as a command finds it: the chart as far as it is decided, the contents as far as they are committed. */
+/** The session as a command finds it: what is committed, and what was decided before it for the same commit. */
 export interface Standing {
   readonly snapshot: SessionSnapshot;
   readonly transcript: Transcript;

@@ -10,6 +10,8 @@ export interface Clock {
   monotonic(): number;
   /** Runs `action` once, `ms` from now at the earliest. The answer cancels it; cancelling twice is harmless. */
   after(ms: number, action: () => void): () => void;
+  /** Runs `action` when all has happened that waits for nothing: before time goes on, and before anything comes from outside. */
+  soon(action: () => void): void;
 }
 
 export interface Random {

@@ -1,19 +1,21 @@
 /**
  * One live session: its mailbox, and the way of every command through decide, commit, evolve and react.
  *
- *   A1. Commands are decided in the order in which they came. Those that arrive while a commit is under way are decided
- *       when it is over, each on the dry run of the one before it; their records make one frame and share its outcome.
+ *   A1. Commands are decided in the order in which they came. Those that come in one moment, and those that come while a
+ *       commit is under way, are decided together, each ahead of the session by what the ones before it became; their
+ *       records make one frame and share its outcome.
  *   A2. Nothing is answered before what it was decided on is durable: a refusal or a "nothing to do" waits for the
  *       records of the commands before it, too.
  *   A3. What evolves the session is what the journal's bytes say, decoded again: live and replay cannot differ.
  *   A4. If a commit fails, its outcome is unknown and the actor is spent: everything that waits is rejected, and whoever
  *       comes next opens the session anew.
- *   A5. Reactions come after commit and evolve. They are told what happened, and are the only code with side effects.
+ *   A5. Reactions come after commit and evolve. They are told what happened, and are the only code with side effects. One
+ *       is asked before: whether the loop of a turn that starts in a commit may start with it. It sets a slot aside.
  */
+import { Ahead } from '../machines/ahead.ts';
 import type { Command } from '../machines/commands.ts';
-import { isDecidedOnContents } from '../machines/commands.ts';
 import { decide, type Decision, type RefusalCode, type Rules } from '../machines/decide.ts';
-import type { DecidedRecord } from '../machines/dry-run.ts';
+import type { SessionSnapshot } from '../machines/dry-run.ts';
 import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
 import type { ChartState } from '../machines/projections/status.ts';
 import type { SessionState } from '../machines/replay.ts';
@@ -37,6 +39,8 @@ export type Receipt =
   | { readonly kind: 'refused'; readonly code: RefusalCode | 'too_large'; readonly state: ChartState };
 
 export interface Reactions {
+  /** What starts the loop of a turn in the commit that starts the turn; null where the loop has to wait. */
+  activation(messageSequence: Sequence): Command | null;
   /** Called once a commit is durable and the state has evolved, in order. `payloadBytes`: what its records take. */
   committed(records: readonly SessionRecord[], payloadBytes: number): void;
   /** Called when the mailbox is empty and nothing is under way. */
@@ -52,9 +56,20 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** `records`: those of the commit that are this command's. */
+type Outcome = { readonly kind: 'records'; readonly records: readonly SessionRecord[] } | Exclude<Receipt, { kind: 'committed' }>;
+
 interface Decided {
   readonly waiting: Waiting;
-  readonly decision: Decision | Extract<Receipt, { kind: 'repeated' | 'known_message' | 'refused' }>;
+  readonly outcome: Outcome;
+}
+
+/** A command's records before they are part of a commit. */
+interface Addition {
+  readonly kind: 'records';
+  readonly records: readonly SessionRecord[];
+  readonly encoded: readonly string[];
+  readonly snapshot: SessionSnapshot;
 }
 
 /** The actor was released or spent: the session has to be opened again. */
@@ -111,7 +126,9 @@ export class SessionActor {
     if (this.#stoppedBy !== null) return Promise.reject(new ActorStopped('the actor is stopped', { cause: this.#stoppedBy.error }));
     return new Promise((resolve, reject) => {
       this.#mailbox.push({ command, request, resolve, reject });
-      if (!this.#isWorking) void this.#work();
+      if (this.#isWorking) return;
+      this.#isWorking = true;
+      this.#clock.soon(() => void this.#work());
     });
   }
 
@@ -124,7 +141,6 @@ export class SessionActor {
 
   /** Never rejects: whatever fails spends the actor. */
   async #work(): Promise<void> {
-    this.#isWorking = true;
     while (this.#stoppedBy === null && this.#mailbox.length > 0) {
       const taken: Decided[] = [];
       try {
@@ -153,84 +169,86 @@ export class SessionActor {
     this.#reactions.committed(committed, payload.length);
     let at = 0;
     for (const one of taken) {
-      const count = one.decision.kind === 'records' ? one.decision.records.length : 0;
+      const count = one.outcome.kind === 'records' ? one.outcome.records.length : 0;
       answer(one, committed.slice(at, at + count));
       at += count;
     }
   }
 
-  /** Takes as many commands as go into one frame and can be decided on a dry run. */
+  /** Takes as many commands as go into one frame. */
   #decideBatch(taken: Decided[]): readonly string[] {
     const encoded: string[] = [];
-    const decidedHere: DecidedRecord[] = [];
+    const ahead = new Ahead(this.state, this.#hasCommitted);
     let bytes = 0;
-    let { snapshot } = this.state;
     // A session's time never goes back, whatever the clock does.
     const recorded_at = Math.max(this.#clock.now(), this.state.lastSequence === 0 ? 0 : this.state.facts.recorded_at);
     for (let next = this.#mailbox[0]; next !== undefined; next = this.#mailbox[0]) {
-      if (encoded.length > 0 && isDecidedOnContents(next.command)) break;
-      const known = this.#knownAlready(next, decidedHere);
-      if (known !== null) {
+      const outcome = this.#knownAlready(next, ahead.decided) ?? this.#decideOne(next, ahead, recorded_at);
+      if (outcome === null) continue;
+      if (outcome.kind !== 'records') {
         this.#mailbox.shift();
-        taken.push({ waiting: next, decision: known });
+        taken.push({ waiting: next, outcome });
         continue;
       }
-      const { transcript, keyValues } = this.state;
-      const metadata = this.state.lastSequence === 0 ? {} : this.state.facts.metadata;
-      const wasResident = this.#hasCommitted || encoded.length > 0;
-      const decided = this.#decideOne(next, { snapshot, transcript, keyValues, metadata, wasResident }, recorded_at);
-      if (decided === null) continue;
-      const { decision, added } = decided;
-      if (decision.kind === 'records') {
-        const addedBytes = payloadBytesOf(added);
-        if (addedBytes > FRAME_PAYLOAD_BYTES_MAX) {
-          this.#mailbox.shift();
-          taken.push({ waiting: next, decision: { kind: 'refused', code: 'too_large', state: this.state.state } });
-          continue;
-        }
-        if (encoded.length > 0 && bytes + addedBytes > BATCH_BYTES_MAX) break;
-        encoded.push(...added);
-        decidedHere.push(...decision.records);
-        bytes += addedBytes;
-        ({ snapshot } = decision);
+      const addedBytes = payloadBytesOf(outcome.encoded);
+      if (addedBytes > FRAME_PAYLOAD_BYTES_MAX) {
+        this.#mailbox.shift();
+        taken.push({ waiting: next, outcome: { kind: 'refused', code: 'too_large', state: this.state.state } });
+        continue;
       }
+      if (encoded.length > 0 && bytes + addedBytes > BATCH_BYTES_MAX) break;
+      const records = [...outcome.records];
+      encoded.push(...outcome.encoded);
+      bytes += addedBytes;
+      ahead.add(outcome.records, outcome.snapshot);
       this.#mailbox.shift();
-      taken.push({ waiting: next, decision });
+      taken.push({ waiting: next, outcome: { kind: 'records', records } });
+      const activation = bytes > BATCH_BYTES_MAX ? null : this.#activationBehind(records, ahead, recorded_at);
+      if (activation === null) continue;
+      records.push(...activation.records);
+      encoded.push(...activation.encoded);
+      bytes += payloadBytesOf(activation.encoded);
+      ahead.add(activation.records, activation.snapshot);
     }
     return encoded;
   }
 
+  /** The start of the loop whose turn these records start, where it may run at once. */
+  #activationBehind(records: readonly SessionRecord[], ahead: Ahead, recorded_at: number): Addition | null {
+    const started = records.find((record) => record.type === 'turn_started');
+    const command = started === undefined ? null : this.#reactions.activation(started.data.message_sequence);
+    if (command === null) return null;
+    const decision = decide(ahead, command, this.#rules);
+    if (decision.kind !== 'records') throw new Error('a turn that starts has no loop yet');
+    return additionOf(decision, recorded_at);
+  }
+
   /** What stands for a decision where the keyed request or the message came before. */
-  #knownAlready({ command, request }: Waiting, decidedHere: readonly DecidedRecord[]): Decided['decision'] | null {
-    const first = request === undefined ? null : this.#firstOf(request, decidedHere);
+  #knownAlready({ command, request }: Waiting, decided: readonly SessionRecord[]): Extract<Outcome, { kind: 'repeated' | 'known_message' }> | null {
+    const first = request === undefined ? null : this.#firstOf(request, decided);
     if (first !== null) return { kind: 'repeated', first };
-    const sequence = command.kind === 'send' && command.key !== undefined ? this.#messageOf(command.key, decidedHere) : null;
+    const sequence = command.kind === 'send' && command.key !== undefined ? this.#messageOf(command.key, decided) : null;
     return sequence === null ? null : { kind: 'known_message', sequence };
   }
 
   /** What a keyed request first caused: in the journal, or in the commit that is being put together. */
-  #firstOf(request: KeyedRequest, decidedHere: readonly DecidedRecord[]): FirstRequest | null {
-    const here = decidedHere.filter(isKeyed).find(({ request: { key, route } }) => key === request.key && route === request.route);
+  #firstOf(request: KeyedRequest, decided: readonly SessionRecord[]): FirstRequest | null {
+    const here = decided.filter(isKeyed).find(({ request: { key, route } }) => key === request.key && route === request.route);
     if (here !== undefined) return { sequence: here.sequence, body: here.request.body };
     return this.state.requests.find(request, this.#clock.now());
   }
 
   /** The message of a key: in the journal, or in the commit that is being put together. */
-  #messageOf(key: string, decidedHere: readonly DecidedRecord[]): Sequence | null {
-    const here = decidedHere.find((record) => record.type === 'message_queued' && record.data.key === key);
+  #messageOf(key: string, decided: readonly SessionRecord[]): Sequence | null {
+    const here = decided.find((record) => record.type === 'message_queued' && record.data.key === key);
     return here?.sequence ?? this.state.messageKeys.find(key);
   }
 
   /** A command that cannot be decided or encoded costs itself alone: nothing of it was written. Null: it was rejected. */
-  #decideOne(
-    next: Waiting,
-    standing: Parameters<typeof decide>[0],
-    recorded_at: number,
-  ): { readonly decision: Decision; readonly added: readonly string[] } | null {
+  #decideOne(next: Waiting, ahead: Ahead, recorded_at: number): Addition | Exclude<Decision, { kind: 'records' }> | null {
     try {
-      const decision = decide(standing, next.command, this.#rules, next.request);
-      const records = decision.kind === 'records' ? decision.records : [];
-      return { decision, added: records.map((record) => encodeRecord(timed(record, recorded_at))) };
+      const decision = decide(ahead, next.command, this.#rules, next.request);
+      return decision.kind === 'records' ? additionOf(decision, recorded_at) : decision;
     } catch (error) {
       this.#mailbox.shift();
       next.reject(error);
@@ -239,12 +257,17 @@ export class SessionActor {
   }
 }
 
-type KeyedRecord = DecidedRecord & { readonly request: KeyedRequest };
+type KeyedRecord = SessionRecord & { readonly request: KeyedRequest };
 
-function isKeyed(record: DecidedRecord): record is KeyedRecord {
+function isKeyed(record: SessionRecord): record is KeyedRecord {
   return record.request !== undefined;
 }
 
-function answer({ waiting, decision }: Decided, records: readonly SessionRecord[]): void {
-  waiting.resolve(decision.kind === 'records' ? { kind: 'committed', records } : decision);
+function additionOf({ records, snapshot }: Extract<Decision, { kind: 'records' }>, recorded_at: number): Addition {
+  const added = records.map((record) => timed(record, recorded_at));
+  return { kind: 'records', records: added, encoded: added.map(encodeRecord), snapshot };
+}
+
+function answer({ waiting, outcome }: Decided, records: readonly SessionRecord[]): void {
+  waiting.resolve(outcome.kind === 'records' ? { kind: 'committed', records } : outcome);
 }

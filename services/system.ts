@@ -24,6 +24,10 @@ export const systemClock: Clock = {
       clearTimeout(timer);
     };
   },
+  soon(action) {
+    // A tick comes when no promise has anything left to do; where none is at work yet, the first one has to begin.
+    queueMicrotask(() => process.nextTick(action));
+  },
 };
 
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) };

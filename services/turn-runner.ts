@@ -1,8 +1,9 @@
 /**
  * One turn, from its start record to the commit that closes it.
  *
- *   R1. The loop starts after `activation_started` is durable, and the wall time begins with it. The turn has its slot
- *       before that: a loop that only waits for one has not run, and must not be told to be unknown after a crash.
+ *   R1. The loop starts after `activation_started` is durable, and the wall time begins with the loop. The turn has its
+ *       slot before that record is made: a loop that only waits for one has not run, and must not be told to be unknown
+ *       after a crash. Where a slot is free at once, the record stands in the commit of the turn's start.
  *   R2. Whatever happens (the loop returns, throws, ignores its cancellation, a bound is reached), the turn is closed by
  *       one commit, after its executors have stopped or the cleanup bound is over.
  *   R3. If the incarnation is discarded, nothing more is recorded: recovery closes the turn.
@@ -24,13 +25,20 @@ import type { ModelKey } from './session-credentials.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { ToolExecutors, type ToolExecutorsServices } from './tools/tool-executors.ts';
 import type { TurnScope } from './turn-scope.ts';
-import type { TurnSlots } from './turn-slots.ts';
+import type { TurnSlot, TurnSlots } from './turn-slots.ts';
 
 export interface RunnerServices extends ToolExecutorsServices {
   readonly loops: LoopRegistry;
   readonly models: ModelRegistry;
   readonly slots: TurnSlots;
   readonly log: Log;
+}
+
+/** What a turn has whose loop starts in the commit of its own start. */
+export interface Begun {
+  readonly slot: TurnSlot;
+  /** Its `activation_started`. */
+  readonly activation: Sequence;
 }
 
 /** What stands for the answer of a loop that did not stop within the bound. */
@@ -41,18 +49,20 @@ export class TurnRunner {
   readonly #scope: TurnScope;
   readonly #services: RunnerServices;
   readonly #executors: ToolExecutors;
+  readonly #begun: Begun | null;
   #modelKey: ModelKey = { kind: 'unavailable', reason: 'the turn has not begun' };
 
-  constructor(scope: TurnScope, services: RunnerServices) {
+  constructor(scope: TurnScope, services: RunnerServices, begun: Begun | null) {
     this.#scope = scope;
     this.#services = services;
+    this.#begun = begun;
     this.#executors = new ToolExecutors(scope.sessionId, scope.created, services);
   }
 
   /** Runs the turn to its end. Rejects only where the turn could not be closed: the session must be discarded then. */
   async run(): Promise<void> {
     const scope = this.#scope;
-    const slot = this.#services.slots.ask(scope.created.tenant);
+    const slot = this.#begun?.slot ?? this.#services.slots.ask(scope.created.tenant);
     try {
       await Promise.race([slot.granted, scope.whenStopped]);
       if (scope.isStopped) {
@@ -103,19 +113,24 @@ export class TurnRunner {
   async #activate(): Promise<TurnEnding> {
     const scope = this.#scope;
     const { agentloop } = scope.created;
-    const message_sequence = scope.messageSequence;
-    const receipt = await scope.submit({ kind: 'start_activation', message_sequence, agentloop });
-    const started = receipt.kind === 'committed' ? receipt.records.find(({ type }) => type === 'activation_started') : undefined;
-    if (started === undefined || scope.isStopped) return stoppedBefore();
+    const activation = this.#begun?.activation ?? (await this.#startActivation(agentloop));
+    if (activation === null || scope.isStopped) return stoppedBefore();
     const registered = this.#services.loops.find(agentloop);
     if (registered === null) return { kind: 'failed', code: 'loop_error', message: `this server has no agent loop ${agentloop} any more` };
     const endWallTime = this.#startWallTime();
     try {
-      const running = scope.track(this.#runLoop(registered.loop, started.sequence));
+      const running = scope.track(this.#runLoop(registered.loop, activation));
       return endingOf(await scope.withinBound(running, NOT_STOPPED), scope.intake);
     } finally {
       endWallTime();
     }
+  }
+
+  /** Null where the turn was stopped before. */
+  async #startActivation(agentloop: string): Promise<Sequence | null> {
+    const receipt = await this.#scope.submit({ kind: 'start_activation', message_sequence: this.#scope.messageSequence, agentloop });
+    if (receipt.kind !== 'committed') return null;
+    return receipt.records.find(({ type }) => type === 'activation_started')?.sequence ?? null;
   }
 
   #startWallTime(): () => void {

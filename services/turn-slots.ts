@@ -38,6 +38,11 @@ export class TurnSlots {
     this.#free = count;
   }
 
+  /** A slot that is free at this moment: nobody waits then. Null where none is. */
+  take(tenant: string): TurnSlot | null {
+    return this.#free === 0 ? null : this.ask(tenant);
+  }
+
   ask(tenant: string): TurnSlot {
     let state: 'waiting' | 'granted' | 'over' = 'waiting';
     let resolve: () => void = () => undefined;

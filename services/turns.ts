@@ -2,15 +2,17 @@
  * The running turns of this process: started, stopped and let go of by what the journals say. One that waits for a slot is
  * a running turn, too.
  */
-import type { Sequence, SessionRecord } from '../machines/records.ts';
+import type { TurnCommand } from '../machines/commands.ts';
+import type { Sequence, SessionCreated, SessionRecord } from '../machines/records.ts';
 import type { EventFeed } from './event-feed.ts';
 import { Intake } from './intake.ts';
 import type { Clock } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 import type { SessionActor } from './session-actor.ts';
 import type { TelemetrySink } from './telemetry.ts';
-import { TurnRunner, type RunnerServices } from './turn-runner.ts';
+import { TurnRunner, type Begun, type RunnerServices } from './turn-runner.ts';
 import { TurnScope, type TurnLimits } from './turn-scope.ts';
+import type { TurnSlot } from './turn-slots.ts';
 
 export interface TurnsServices extends RunnerServices {
   readonly clock: Clock;
@@ -23,6 +25,8 @@ export interface TurnsServices extends RunnerServices {
 export class Turns {
   readonly #services: TurnsServices;
   readonly #running = new Map<string, TurnRunner>();
+  /** The slots of loops that start in a commit that is under way. */
+  readonly #setAside = new Map<string, TurnSlot>();
   #whenNone: (() => void)[] = [];
 
   constructor(services: TurnsServices) {
@@ -32,6 +36,14 @@ export class Turns {
   /** The sessions with a running turn. */
   get sessionIds(): readonly string[] {
     return [...this.#running.keys()];
+  }
+
+  /** What starts the loop of a turn in the commit of its own start; null where no slot is free. The slot is its own then. */
+  activation(sessionId: string, { tenant, agentloop }: SessionCreated, message_sequence: Sequence): TurnCommand | null {
+    const slot = this.#services.slots.take(tenant);
+    if (slot === null) return null;
+    this.#setAside.set(sessionId, slot);
+    return { kind: 'start_activation', message_sequence, agentloop };
   }
 
   /**
@@ -47,7 +59,7 @@ export class Turns {
     for (const record of records) {
       switch (record.type) {
         case 'turn_started':
-          this.#start(sessionId, actor, record.data.message_sequence, abandon);
+          this.#start(sessionId, actor, record.data.message_sequence, this.#begun(sessionId, records), abandon);
           break;
         case 'turn_cancel_requested':
           this.#running.get(sessionId)?.cancel();
@@ -66,6 +78,7 @@ export class Turns {
   async discard(sessionId: string): Promise<void> {
     const runner = this.#running.get(sessionId);
     this.#remove(sessionId);
+    this.#takeAside(sessionId)?.giveBack();
     await runner?.discard();
   }
 
@@ -75,7 +88,26 @@ export class Turns {
     return new Promise((resolve) => this.#whenNone.push(resolve));
   }
 
-  #start(sessionId: string, actor: SessionActor, messageSequence: Sequence, abandon: (error: unknown) => void): void {
+  /** Null where the turn starts without its loop. */
+  #begun(sessionId: string, records: readonly SessionRecord[]): Begun | null {
+    const activation = records.find(({ type }) => type === 'activation_started');
+    const slot = this.#takeAside(sessionId);
+    return slot === null || activation === undefined ? null : { slot, activation: activation.sequence };
+  }
+
+  #takeAside(sessionId: string): TurnSlot | null {
+    const slot = this.#setAside.get(sessionId) ?? null;
+    this.#setAside.delete(sessionId);
+    return slot;
+  }
+
+  #start(
+    sessionId: string,
+    actor: SessionActor,
+    messageSequence: Sequence,
+    begun: Begun | null,
+    abandon: (error: unknown) => void,
+  ): void {
     const { clock, feed, secrets, limits, telemetry } = this.#services;
     const scope = new TurnScope({
       sessionId,
@@ -89,7 +121,7 @@ export class Turns {
         feed.live(sessionId, actor.state.lastSequence, event);
       },
     });
-    const runner = new TurnRunner(scope, this.#services);
+    const runner = new TurnRunner(scope, this.#services, begun);
     this.#running.set(sessionId, runner);
     runner.run().catch(abandon);
   }

@@ -10,14 +10,22 @@ export interface KeyValuesSnapshot {
 }
 
 export class KeyValues {
-  readonly #values = new Map<string, JsonValue>();
-  readonly #before = new Map<string, { readonly value: JsonValue } | null>();
+  #values = new Map<string, JsonValue>();
+  #before = new Map<string, { readonly value: JsonValue } | null>();
 
   static from(snapshot: KeyValuesSnapshot): KeyValues {
     const keyValues = new KeyValues();
     for (const [key, value] of snapshot.values) keyValues.#values.set(key, deepFreeze(value));
     for (const [key, before] of snapshot.before) keyValues.#before.set(key, deepFreeze(before));
     return keyValues;
+  }
+
+  /** One that goes its own way from here on. */
+  copy(): KeyValues {
+    const copy = new KeyValues();
+    copy.#values = new Map(this.#values);
+    copy.#before = new Map(this.#before);
+    return copy;
   }
 
   snapshot(): KeyValuesSnapshot {

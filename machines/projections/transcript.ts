@@ -22,13 +22,13 @@ export interface TranscriptSnapshot {
 }
 
 export class Transcript {
-  readonly #messages: Message[] = [];
+  #messages: Message[] = [];
   /** The transcript at the checkpoint is the first `#kept` messages and this tail. */
   #kept = 0;
   #tail: readonly Message[] = [];
-  readonly #held = new Map<Sequence, Held>();
+  #held = new Map<Sequence, Held>();
   /** The provider's id of each tool call that is open. */
-  readonly #calls = new Map<Sequence, string>();
+  #calls = new Map<Sequence, string>();
   /** The records that the running turn and the one before it hold. */
   #turn: Sequence[] = [];
   #turnBefore: Sequence[] = [];
@@ -43,6 +43,19 @@ export class Transcript {
     transcript.#turn = [...(snapshot.turns[0] ?? [])];
     transcript.#turnBefore = [...(snapshot.turns[1] ?? [])];
     return transcript;
+  }
+
+  /** One that goes its own way from here on. The messages are the same ones. */
+  copy(): Transcript {
+    const copy = new Transcript();
+    copy.#messages = this.#messages.slice();
+    copy.#kept = this.#kept;
+    copy.#tail = this.#tail;
+    copy.#held = new Map(this.#held);
+    copy.#calls = new Map(this.#calls);
+    copy.#turn = [...this.#turn];
+    copy.#turnBefore = [...this.#turnBefore];
+    return copy;
   }
 
   snapshot(): TranscriptSnapshot {

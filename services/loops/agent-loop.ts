@@ -4,7 +4,8 @@
  *
  *   A1. All that crosses is plain data, refusals too: a loop could as well run in another process. (`signal` is the
  *       in-process adapter's.)
- *   A2. Every method that changes something has committed when it resolves.
+ *   A2. Every method that changes something has committed when it resolves. What is asked for in one moment, without waiting
+ *       in between, is committed together and in that order, the turn's end included.
  *   A3. Once the turn is cancelled, `model` and `dispatch` start nothing new and calls under way come back
  *       `cancelled`; `events`, `setTranscript`, `kv` and `emit` work until the turn closes. Then everything rejects.
  *   A4. A loop keeps nothing in memory from one turn to the next.

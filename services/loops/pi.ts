@@ -2,7 +2,8 @@
  * The loop `pi`: that of `@mariozechner/pi-agent-core`, unchanged. What it decides (when to call the model, when a turn is
  * over) is pi's; every model call, tool call and save goes through Brain's host services.
  *
- *   L1. A prompt and an answer are saved before pi goes on from them, the results of an answer's calls all together.
+ *   L1. A prompt and an answer are saved with what pi makes of them (the next call, or the end of its turn), which is where
+ *       the save is waited for; the results of an answer's calls all together.
  *   L2. The calls of an answer go in one dispatch, which the first of them that pi executes starts.
  *   L3. What a host service throws is not for pi, which would make an answer or a result of it: it ends the turn.
  */
@@ -34,6 +35,8 @@ class PiTurn {
   #answer: LoopModelAnswer | null = null;
   /** The results of the calls of the latest answer, once they are being called. */
   #results: Promise<readonly ToolResultBlock[]> | null = null;
+  /** The latest save, which is committed with what comes after it. */
+  #saved: Promise<void> = Promise.resolve();
   #thrown: { readonly error: unknown } | null = null;
 
   constructor(input: TurnInput, host: LoopHost) {
@@ -66,23 +69,23 @@ class PiTurn {
     switch (event.type) {
       case 'message_end':
         this.#messages = [...this.#messages, event.message];
-        if (event.message.role !== 'toolResult') await this.#save();
+        if (event.message.role !== 'toolResult') this.#save();
         return;
       case 'turn_end':
-        if (event.toolResults.length > 0) await this.#save();
+        if (event.toolResults.length > 0) this.#save();
         return;
       default:
     }
   }
 
-  #save(): Promise<void> {
-    return this.#host.setTranscript(fromPi(this.#messages));
+  #save(): void {
+    this.#saved = this.#host.setTranscript(fromPi(this.#messages));
   }
 
   async #callModel(messages: readonly PiMessage[]): Promise<AssistantMessageEventStream> {
     this.#results = null;
     try {
-      this.#answer = await this.#host.model(requestWith(fromPi(messages), this.#input));
+      [this.#answer] = await Promise.all([this.#host.model(requestWith(fromPi(messages), this.#input)), this.#saved]);
       return streamOf(answerToPi(this.#answer));
     } catch (error) {
       this.#thrown = { error };
@@ -116,7 +119,9 @@ class PiTurn {
 
   async #callTools(): Promise<readonly ToolResultBlock[]> {
     const answer = this.#answer;
-    return answer?.outcome === 'ended' ? resultsOfCalls(answer, this.#input, this.#host) : [];
+    if (answer?.outcome !== 'ended') return [];
+    const [results] = await Promise.all([resultsOfCalls(answer, this.#input, this.#host), this.#saved]);
+    return results;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Time in the simulated world. A process sees it through a clock of its own, whose timers die with the process. */
 import type { Clock } from '../../services/ports.ts';
+import { systemClock } from '../../services/system.ts';
 
 export interface Timer {
   readonly dueMs: number;
@@ -31,6 +32,7 @@ export class WorldClock {
           if (index !== -1) timers.splice(index, 1);
         };
       },
+      soon: (action) => systemClock.soon(action),
     };
   }
 

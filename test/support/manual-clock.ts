@@ -1,5 +1,6 @@
 /** A clock that moves when a test moves it. */
 import type { Clock } from '../../services/ports.ts';
+import { systemClock } from '../../services/system.ts';
 
 interface Timer {
   readonly dueMs: number;
@@ -28,6 +29,10 @@ export class ManualClock implements Clock {
     return () => {
       this.#timers.delete(timer);
     };
+  }
+
+  soon(action: () => void): void {
+    systemClock.soon(action);
   }
 
   /** Runs what becomes due on the way, each at its own time. */

@@ -1,5 +1,6 @@
 /** A clock that moves when a test moves it. Its wall time can be set either way; timers run on time that only grows. */
 import type { Clock } from '../../services/ports.ts';
+import { systemClock } from '../../services/system.ts';
 
 interface Timer {
   readonly dueMs: number;
@@ -29,6 +30,10 @@ export class SimulatedClock implements Clock {
     return () => {
       this.#timers.delete(timer);
     };
+  }
+
+  soon(action: () => void): void {
+    systemClock.soon(action);
   }
 
   /** Somebody sets the wall clock: no timer is moved by that. */

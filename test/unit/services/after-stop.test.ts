@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PublicEvent } from '../../../machines/projections/public-events.ts';
 import { TENANT } from '../../support/living-brain.ts';
+import { reach } from '../../support/moments.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 import { never, RETURNED, TurnStage } from '../../support/turn-stage.ts';
 import type { Turn } from '../../support/test-loops.ts';
@@ -117,7 +118,7 @@ describe('a cancel', () => {
     for (let moment = 0; moment < 25; moment += 1) {
       const stage = await TurnStage.set(async () => RETURNED);
       const sent = stage.send();
-      for (let tick = 0; tick < moment * 8; tick += 1) await Promise.resolve();
+      await reach(moment * 8);
       await stage.cancel();
       const first = await sent;
       expect(first.error?.code ?? 'none').toBe(first.outcome === 'ended' ? 'none' : 'cancelled');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyedCall } from '../../../services/keyed-call.ts';
 import { LiveReader } from '../../support/live-reader.ts';
 import { LivingBrain, TENANT } from '../../support/living-brain.ts';
+import { reach } from '../../support/moments.ts';
 
 // More steps of promises than an end takes.
 const MOMENTS = 120;
@@ -15,7 +16,7 @@ describe('a follower that comes back while the session ends', () => {
       const { session_id } = await stage.create();
       const before = await stage.journal(session_id);
       const ending = stage.sessions.end(TENANT, session_id);
-      for (let passed = 0; passed < moment; passed += 1) await Promise.resolve();
+      await reach(moment);
       const over: number[] = [];
       for (const after of [0, 1, 2, 3].map((more) => before.length + more)) {
         // A cursor beyond the end of the journal as it is by then is refused.

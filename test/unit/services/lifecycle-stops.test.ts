@@ -8,14 +8,10 @@ import { LivingLifecycle } from '../../support/living-lifecycle.ts';
 import { TENANT } from '../../support/living-brain.ts';
 import { calling, saying, ScriptedModel } from '../../support/scripted-model.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
+import { reach } from '../../support/moments.ts';
 import { runsLongForms } from '../../support/slow-tests.ts';
 
 const MOMENTS = runsLongForms ? 1_000 : 80;
-
-/** Lets so many steps of promises pass. */
-async function pass(steps: number): Promise<void> {
-  for (let step = 0; step < steps; step += 1) await Promise.resolve();
-}
 
 function isFirst(message: Message | undefined): boolean {
   return message !== undefined && textOf(message) === 'first';
@@ -47,7 +43,7 @@ describe('an interrupt', () => {
     await quiescence();
 
     expect(signal.aborted).toBe(true);
-    expect((await stage.told()).slice(told)).toEqual(['error conflict 5', 'error conflict 3', 'interrupted 3']);
+    expect((await stage.told()).slice(told)).toEqual(['error conflict 6', 'error conflict 3', 'interrupted 3']);
   });
 
   it.each(STATES.filter((status) => status !== 'running'))('L-085: changes nothing of a session that is %s', async (status) => {
@@ -65,7 +61,7 @@ describe('an interrupt', () => {
       const model = new ScriptedModel(({ request }) => (request.messages.length === 1 && isFirst(request.messages[0]) ? 'waits' : saying('done')));
       const stage = await LivingLifecycle.set({ model });
       const sent = stage.queue('first');
-      await pass(moment);
+      await reach(moment);
       await stage.interrupt();
       const first = await sent;
       await quiescence();
@@ -90,7 +86,7 @@ describe('an interrupt', () => {
     await stage.interrupt();
     const again = await stage.restart();
 
-    expect((await again.told()).slice(-3)).toEqual(['error conflict 5', 'error conflict 3', 'interrupted 3']);
+    expect((await again.told()).slice(-3)).toEqual(['error conflict 6', 'error conflict 3', 'interrupted 3']);
   });
 });
 
@@ -192,7 +188,7 @@ describe('a close', () => {
     await expect(stage.queue('too late')).rejects.toMatchObject({ code: 'session_ending' });
     await quiescence();
 
-    expect((await stage.told()).slice(told)).toEqual(['error conflict 5', 'error conflict 3', 'closed 3']);
+    expect((await stage.told()).slice(told)).toEqual(['error conflict 6', 'error conflict 3', 'closed 3']);
   });
 
   it('L-109: that was answered takes effect although the process dies at once, in every state', async () => {
@@ -258,9 +254,9 @@ describe('a close, a message and a resume at the same moment', () => {
         );
       const steps = [moment % 7, (moment * 3) % 11, (moment * 5) % 13];
       const [closed, sent, resumed] = await Promise.all([
-        pass(steps[0] ?? 0).then(() => codeOf(stage.close())),
-        pass(steps[1] ?? 0).then(() => codeOf(stage.queue('now'))),
-        pass(steps[2] ?? 0).then(() => codeOf(stage.resume())),
+        reach(steps[0] ?? 0).then(() => codeOf(stage.close())),
+        reach(steps[1] ?? 0).then(() => codeOf(stage.queue('now'))),
+        reach(steps[2] ?? 0).then(() => codeOf(stage.resume())),
       ]);
       await quiescence();
 

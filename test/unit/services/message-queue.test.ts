@@ -4,6 +4,7 @@ import { brokenInvariants } from '../../../machines/invariants.ts';
 import { briefOf, LivingLifecycle } from '../../support/living-lifecycle.ts';
 import { LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { saying, ScriptedModel } from '../../support/scripted-model.ts';
+import { reach } from '../../support/moments.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
 const WAITING_MAX = 16;
@@ -96,6 +97,7 @@ describe('a key', () => {
   it('L-047, L-048, L-049: is answered with the first event for the same text, and with a conflict for another', async () => {
     const stage = await LivingLifecycle.set();
     const first = await stage.queue('hello', 'k');
+    await quiescence();
     const before = await stage.brain.journal(stage.id);
 
     expect(await stage.queue('hello', 'k')).toEqual(first);
@@ -203,7 +205,7 @@ describe('a waiting message', () => {
       const stage = await LivingLifecycle.set();
       const [, next] = await stage.queueAll('runs', 'next');
       (await stage.call(0)).answer(saying('done'));
-      for (let tick = 0; tick < moment * 2; tick += 1) await Promise.resolve();
+      await reach(moment * 2);
       const outcome = await stage.withdraw(next ?? 0).then(
         () => 'withdrawn',
         (error: unknown) => (error as { code: string }).code,

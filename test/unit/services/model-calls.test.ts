@@ -124,11 +124,12 @@ describe('a model call', () => {
     stage.play(async (_input, host) => {
       plan(stage.brain.disk, { kinds: ['sync'], sessionId: stage.sessionId, times: 1 }, { start: flush.opened });
       void host.kv.put('holds', 'the disk');
+      await quiescence();
       await host.model({ messages: [] });
       return RETURNED;
     });
     const sent = stage.send();
-    await quiescence();
+    for (let rest = 0; rest < 2; rest += 1) await quiescence();
     const cancelled = stage.cancel();
     flush.open();
     await cancelled;

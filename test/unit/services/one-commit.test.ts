@@ -142,13 +142,16 @@ describe('the commands that waited for a flush', () => {
       brain.sessions.submit(TENANT, session_id, 'another'),
       brain.sessions.resume(TENANT, session_id),
     ]);
-    // Decided on contents, and so on its own, after the others.
+    await quiescence();
+    const failing = gate();
+    plan(brain.disk, { kinds: ['sync'], sessionId: session_id, times: 1 }, { start: failing.opened, fails: 'EIO' });
+    flush.open();
+    await changed;
+    await quiescence();
     const last = brain.sessions.changeMetadata(TENANT, session_id, { team: 'red' });
     await quiescence();
-    plan(brain.disk, { kinds: ['sync'], sessionId: session_id, times: 1 }, { fails: 'EIO' });
-    flush.open();
+    failing.open();
 
-    await changed;
     for (const one of await shared) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'journal_unavailable' } });
     expect(await last).toMatchObject({ metadata: { team: 'red' } });
     expect((await brain.journal(session_id)).slice(before.length)).toMatchObject([
@@ -182,7 +185,7 @@ describe('a commit that outlives its incarnation', () => {
     expect(turns).toBe(0);
     expect(stage.brain.clock.timerCount).toBe(0);
     const next = await stage.brain.restart();
-    expect((await next.types(stage.sessionId)).slice(-2)).toEqual(['turn_started', 'turn_failed']);
+    expect((await next.types(stage.sessionId)).slice(-3)).toEqual(['activation_started', 'activation_failed', 'turn_failed']);
   });
 
   it('creates nothing once the sessions are closed, and says so', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SessionState } from '../../../machines/replay.ts';
 import { SessionActor } from '../../../services/session-actor.ts';
 import { MemorySessionStore } from '../../../storage/memory-journal.ts';
+import { commitsOf } from '../../support/commits.ts';
 import { gate } from '../../support/gate.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { LiveReader } from '../../support/live-reader.ts';
@@ -36,7 +37,7 @@ async function actorAtWork() {
     journal: await new MemorySessionStore().create('0'.repeat(32)),
     clock: new SimulatedClock(),
     rules: RULES,
-    reactions: { committed: () => undefined, quiet: () => undefined, spent: () => (spent += 1) },
+    reactions: { activation: () => null, committed: () => undefined, quiet: () => undefined, spent: () => (spent += 1) },
   });
   await actor.submit({ kind: 'create', created: CREATED, transcript: [] });
   await actor.submit({ kind: 'send', input: 'hello', mode: 'async' });
@@ -45,22 +46,24 @@ async function actorAtWork() {
 }
 
 describe('a session’s mailbox', () => {
-  it('puts the commands that come during a flush into one frame', async () => {
-    let syncs = 0;
+  it.each([
+    { when: 'in one moment', isHeld: false },
+    { when: 'during a flush', isHeld: true },
+  ])('puts the commands that come $when into one frame', async ({ isHeld }) => {
     const stage = await TurnStage.set(async (_input, host) => {
-      await host.kv.put('first', 1);
-      stage.brain.disk.plan = (call) => {
-        if (call.kind === 'sync') syncs += 1;
-        return undefined;
-      };
-      await Promise.all(Array.from({ length: 50 }, (_, index) => host.kv.put(`key ${index}`, index)));
-      stage.brain.disk.plan = () => undefined;
+      const flush = isHeld ? stalled(stage.brain, stage.sessionId) : gate();
+      const first = host.kv.put('first', 1);
+      if (isHeld) await quiescence();
+      const others = Array.from({ length: 50 }, (_, index) => host.kv.put(`key ${index}`, index));
+      await quiescence();
+      flush.open();
+      await Promise.all([first, ...others]);
       return RETURNED;
     });
     await stage.send();
 
-    expect(syncs).toBe(2);
-    expect(await stage.records('kv_put')).toHaveLength(51);
+    const puts = commitsOf(stage.brain, stage.sessionId).map((types) => types.filter((type) => type === 'kv_put').length);
+    expect(puts.filter((count) => count > 0)).toEqual(isHeld ? [1, 50] : [51]);
   });
 
   it('S-085: gives no receipt, shows no event and reads no record before the flush', async () => {

@@ -16,6 +16,7 @@ import type {
   TurnInput,
   TurnResult,
 } from '../../../../services/loops/agent-loop.ts';
+import { heard } from '../../../../services/heard.ts';
 
 export type ScriptedAnswer =
   | { readonly content: Message['content']; readonly finish_reason: FinishReason }
@@ -68,6 +69,8 @@ export class FakeSession {
     };
     try {
       const result = await loop.turn(input, this.#host());
+      // A loop need not wait for what it saved last: the end of its turn is committed behind it, or not at all.
+      if (this.#stepsLeft < 0) throw new Death();
       if (result.kind === 'returned') this.#checkpoint = this.#record('turn_ended', { message_sequence, next: null, end: false });
       else this.#record('turn_failed', { message_sequence, code: result.code, message: result.message, end: false });
       return result;
@@ -89,14 +92,16 @@ export class FakeSession {
       model: async (request) => this.#model(request),
       dispatch: async (calls) => this.#dispatch(calls),
       emit: async () => ({ sequence: this.#record('demo.event', {}) }),
-      setTranscript: async (messages) => {
-        this.#step();
-        this.transcript = messages;
-        this.#record('transcript_replaced', {});
-      },
+      setTranscript: (messages) => heard(this.#save(messages)),
       kv: { read: async () => ({ found: false }), put: async () => undefined, delete: async () => undefined },
       telemetry: () => undefined,
     };
+  }
+
+  async #save(messages: readonly Message[]): Promise<void> {
+    this.#step();
+    this.transcript = messages;
+    this.#record('transcript_replaced', {});
   }
 
   async #model(request: LoopModelRequest): Promise<LoopModelAnswer> {
