@@ -1,0 +1,279 @@
+/** Tools in the process of a client, under kills on both sides and networks that cut or swallow. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Brain, tool, type Session, type Tool } from '../../client/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { canRunNginx, Nginx } from '../support/nginx.ts';
+import { ServerProcess } from '../support/server-process.ts';
+
+const PROGRAM = path.resolve(import.meta.dirname, '../support/host-program.mjs');
+
+const hasNginx = await canRunNginx();
+
+let server: ServerProcess;
+const undo: (() => Promise<void> | void)[] = [];
+beforeEach(async () => {
+  server = await ServerProcess.start();
+});
+afterEach(async () => {
+  for (const step of undo.splice(0).toReversed()) await step();
+  await server.dispose();
+});
+
+function client(baseUrl = server.url): Brain {
+  const brain = new Brain({ baseUrl, onError: () => undefined });
+  undo.push(() => brain.close());
+  return brain;
+}
+
+/** On the port that it had. */
+async function killAndStart(): Promise<void> {
+  const { port } = new URL(server.url);
+  await server.kill();
+  await server.start({}, Number(port));
+}
+
+function marking(calls: string[], until: Promise<unknown> = Promise.resolve()): Tool {
+  return tool({
+    name: 'mark',
+    description: 'Marks.',
+    input: { type: 'object' },
+    async run(_, { sessionId, sequence }) {
+      calls.push(`${sessionId}/${sequence}`);
+      await until;
+      return 'marked';
+    },
+  });
+}
+
+async function outcomes(session: Session): Promise<readonly string[]> {
+  const seen: string[] = [];
+  for await (const { type, data } of session.events()) if (type === 'tool_call_ended') seen.push(data.outcome);
+  return seen;
+}
+
+/** The program as a process. */
+class Program {
+  said = '';
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<void>;
+
+  private constructor(environment: Readonly<Record<string, string>>) {
+    this.#child = spawn(process.execPath, [PROGRAM], { env: { PATH: process.env['PATH'], ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child.stdout?.on('data', (text: Buffer) => void (this.said += text.toString()));
+    this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()));
+    undo.push(() => this.kill());
+  }
+
+  static async start(name: string, mode = ''): Promise<Program> {
+    const program = new Program({ BRAIN_URL: server.url, HOST_NAME: name, HOST_MODE: mode });
+    await program.says(/serving/);
+    return program;
+  }
+
+  async says(what: RegExp): Promise<void> {
+    await eventually(async () => (what.test(this.said) ? true : undefined), `the program to say ${what.source}`);
+  }
+
+  get calls(): readonly string[] {
+    return [...this.said.matchAll(/called (\S+)/g)].map(([, call = '']) => call);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+}
+
+/** A door to the server that can swallow everything, or hang up on everybody. */
+class Door {
+  swallows = false;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(to: () => number) {
+    this.#server = createServer((socket) => {
+      const beyond = connect(to(), '127.0.0.1');
+      for (const one of [socket, beyond]) {
+        this.#sockets.add(one);
+        one.on('error', () => undefined);
+        one.on('close', () => this.#sockets.delete(one));
+      }
+      socket.on('data', (bytes) => void (this.swallows || beyond.write(bytes)));
+      beyond.on('data', (bytes) => void (this.swallows || socket.write(bytes)));
+      socket.on('close', () => beyond.destroy());
+      beyond.on('close', () => void (this.swallows || socket.destroy()));
+    });
+  }
+
+  static async open(): Promise<Door> {
+    const door = new Door(() => Number(new URL(server.url).port));
+    await new Promise<void>((resolve) => door.#server.listen(0, '127.0.0.1', resolve));
+    undo.push(() => door.close());
+    return door;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`;
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+describe('a server that is killed', () => {
+  it('finds its hosts again, by themselves, and calls each thing once', async () => {
+    const calls: string[] = [];
+    const session = await client().sessions.create({ tools: [marking(calls)] });
+    await session.send('call mark {}');
+    await killAndStart();
+    await eventually(async () => ((await session.refresh().catch(() => undefined)) === undefined ? undefined : true), 'the server');
+    expect((await session.send('call mark {}')).outcome).toBe('ended');
+
+    expect(await outcomes(session)).toEqual(['ok', 'ok']);
+    expect([calls.length, new Set(calls).size]).toEqual([2, 2]);
+  });
+
+  it('under a call leaves it unknown, whatever the tool says afterwards, and does not call it again', async () => {
+    const calls: string[] = [];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const session = await client().sessions.create({ tools: [marking(calls, released)] });
+    await session.submit('call mark {}');
+    await eventually(async () => calls[0], 'the call');
+    await killAndStart();
+    release();
+    const turn = await eventually(() => session.send('hello').catch(() => undefined), 'a turn on the new server');
+
+    expect(turn.outcome).toBe('ended');
+    expect(await outcomes(session)).toEqual(['unknown']);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('again and again under a reader and a host: every event comes once, and every command at most once', async () => {
+    const calls: string[] = [];
+    const brain = client();
+    const session = await brain.sessions.create({ tools: [marking(calls)] });
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const event of session.stream()) if ('sequence' in event) seen.push(event.sequence);
+    })();
+    for (let round = 0; round < 4; round += 1) {
+      const key = `round-${round}`;
+      const sending = session.submit('call mark {}', { idempotencyKey: key }).catch(() => undefined);
+      if (round % 2 === 0) await sending;
+      await killAndStart();
+      await sending;
+      await eventually(async () => ((await session.refresh().catch(() => undefined))?.status === 'idle' ? true : undefined), 'an idle session');
+    }
+    await eventually(() => session.end().catch(() => undefined), 'the end');
+    await reading;
+    const all: number[] = [];
+    let ends = 0;
+    for await (const { sequence, type } of session.events()) {
+      all.push(sequence);
+      if (type === 'tool_call_ended') ends += 1;
+    }
+
+    expect(seen).toEqual(all);
+    expect(new Set(calls).size).toBe(calls.length);
+    expect(calls.length).toBeLessThanOrEqual(ends);
+  });
+});
+
+describe('a program that is killed', () => {
+  it('comes back as another, serves the sessions that are there, and runs nothing of the first one again', async () => {
+    const first = await Program.start('first', 'hangs');
+    const session = await client().sessions.create({ environments: ['program'] });
+    const turn = session.send('call mark {}');
+    await first.says(/called/);
+    await first.kill();
+    const second = await Program.start('second');
+    expect((await turn).outcome).toBe('ended');
+    expect((await session.send('call mark {}')).result?.text).toContain('marked by second');
+
+    expect(await outcomes(session)).toEqual(['unknown', 'ok']);
+    expect([first.calls.length, second.calls.length]).toEqual([1, 1]);
+    expect(second.calls).not.toEqual(first.calls);
+  });
+
+  it('before it was given a call has it given to the next one', async () => {
+    const first = await Program.start('first');
+    const session = await client().sessions.create({ environments: ['program'] });
+    await first.kill();
+    const turn = session.send('call mark {}');
+    await eventually(async () => ((await outcomes(session)).length === 0 && (await session.refresh()).status === 'running' ? true : undefined), 'the call');
+    const second = await Program.start('second');
+
+    expect((await turn).result?.text).toContain('marked by second');
+    expect(second.calls).toHaveLength(1);
+  });
+});
+
+describe('a network', () => {
+  it('that cuts a call off costs nothing: its result is taken over the next connection, and it runs once', async () => {
+    const door = await Door.open();
+    const calls: string[] = [];
+    const brain = client(door.url);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const { id } = await brain.sessions.create({ tools: [marking(calls, released)] });
+    const session = await client().sessions.get(id);
+    const turn = session.send('call mark {}');
+    await eventually(async () => calls[0], 'the call');
+    door.cut();
+    release();
+
+    expect((await turn).result?.text).toContain('marked');
+    expect([calls.length, await outcomes(session)]).toEqual([1, ['ok']]);
+  });
+
+  it('that swallows every byte is given up, and what was asked for meanwhile is done once over the next connection', async () => {
+    const door = await Door.open();
+    const calls: string[] = [];
+    let fast = false;
+    const clock = {
+      now: () => Date.now(),
+      // A minute of silence, in a second.
+      after(ms: number, action: () => void) {
+        const timer = setTimeout(action, fast ? ms / 50 : ms);
+        return () => clearTimeout(timer);
+      },
+    };
+    fast = true;
+    const brain = new Brain({ baseUrl: door.url, clock, onError: () => undefined });
+    undo.push(() => brain.close());
+    const { id } = await brain.sessions.create({ tools: [marking(calls)] });
+    door.swallows = true;
+    const session = await client().sessions.get(id);
+    const turn = session.send('call mark {}');
+    await eventually(async () => ((await session.refresh()).status === 'running' ? true : undefined), 'the turn');
+    door.cut();
+    door.swallows = false;
+
+    expect((await turn).result?.text).toContain('marked');
+    expect([calls.length, await outcomes(session)]).toEqual([1, ['ok']]);
+  });
+
+  it.skipIf(!hasNginx)('whose proxy hangs up on what is silent loses no command', async () => {
+    const proxy = await Nginx.before(server.url, { readTimeoutSecs: 1 });
+    undo.push(() => proxy.stop());
+    const calls: string[] = [];
+    const { id } = await client(proxy.url).sessions.create({ tools: [marking(calls)] });
+    const session = await client().sessions.get(id);
+    for (let round = 0; round < 3; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      expect((await session.send('call mark {}')).result?.text).toContain('marked');
+    }
+
+    expect([calls.length, await outcomes(session)]).toEqual([3, ['ok', 'ok', 'ok']]);
+  });
+});
