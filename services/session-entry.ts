@@ -9,6 +9,7 @@
  *       bound is over, and no call on them is under way. A read that it fails under is the next one's to answer.
  *   E4. A delete waits for its teardowns, and takes the session away only where nothing of an environment is left. One that
  *       comes meanwhile gets the same outcome. Nothing is torn down again by itself.
+ *   E5. An end with `interrupt` that finds the session ending records nothing: what the end waits for is stopped, and says so.
  */
 import type { Command } from '../machines/commands.ts';
 import type { Rules } from '../machines/decide.ts';
@@ -89,7 +90,12 @@ export class SessionEntry {
   }
 
   async command(command: Command, request?: KeyedRequest): Promise<Receipt> {
-    return this.#files.use(async (opened) => (await this.#activate(opened)).submit(command, request));
+    return this.#files.use(async (opened) => {
+      const actor = await this.#activate(opened);
+      const receipt = await actor.submit(command, request);
+      if (command.kind === 'end' && command.mode === 'interrupt' && foundEnding(actor, receipt)) this.#services.environmentWork.close(this.sessionId);
+      return receipt;
+    });
   }
 
   /**
@@ -256,6 +262,12 @@ function isRetained(actor: SessionActor): boolean {
 function isAtRest(actor: SessionActor): boolean {
   const { state } = actor.state;
   return !state.startsWith('running') && state !== 'creating' && state !== 'ending' && !hasOpen(actor);
+}
+
+/** Whether an end came to a session that another one had brought to `ending`. */
+function foundEnding(actor: SessionActor, receipt: Receipt): boolean {
+  const isFirst = receipt.kind === 'committed' && receipt.records.some(({ type }) => type === 'session_ending' || type === 'session_end_requested');
+  return actor.state.state === 'ending' && receipt.kind !== 'repeated' && !isFirst;
 }
 
 function hasOpen(actor: SessionActor): boolean {

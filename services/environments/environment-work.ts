@@ -2,7 +2,8 @@
  * The setups, detaches and teardowns that are under way in this process: begun by what the journals say, for several
  * environments at a time, and let go of with their sessions.
  *
- *   W1. An end with `interrupt` stops the setups of its session.
+ *   W1. An end with `interrupt` stops the setups of its session. One that comes when the session is ending already stops
+ *       whatever that waits for.
  *   W2. Once the server waits no longer, what is under way is stopped, and what would begin is not sent.
  */
 import type { EnvironmentRequest, Sequence, SessionRecord } from '../../machines/records.ts';
@@ -55,12 +56,17 @@ export class EnvironmentWork {
           this.#start(sessionId, actor, record);
           break;
         case 'session_end_requested':
-          if (record.data.mode === 'interrupt') this.#stop(sessionId, 'closed');
+          if (record.data.mode === 'interrupt') this.close(sessionId);
           break;
         default:
           break;
       }
     }
+  }
+
+  /** The session's end waits for nothing any more. */
+  close(sessionId: string): void {
+    this.#stop(sessionId, 'closed');
   }
 
   /** The server waits for nothing any more. */

@@ -78,6 +78,34 @@ describe('the end of a session', () => {
     expect(await brain.sessions.get(TENANT, session_id)).toMatchObject({ status: 'ended' });
   });
 
+  it.each([undefined, 'key'])('is over at once by a close that comes while it detaches, and what was under way was cancelled (key: %s)', async (key) => {
+    const brain = await brainWith(['home', 'laptop'], waits);
+    const { session_id } = await createOn(brain, ['home', 'laptop']);
+    const ended = brain.sessions.end(TENANT, session_id);
+    const home = await brain.environments.first('detach', 'home');
+    const laptop = await brain.environments.first('detach', 'laptop');
+    home.answer(ACCEPTED);
+    await quiescence();
+    await brain.sessions.close(TENANT, session_id, key === undefined ? undefined : new KeyedCall('close', key, 'body', 'sessions'));
+
+    expect(await ended).toMatchObject({ status: 'ended' });
+    const [failed] = await recordsOf(brain, session_id, 'environment_detach_failed');
+    expect(failed?.data).toMatchObject({ outcome: 'cancelled', code: 'closed' });
+    expect([home.closes, laptop.closes]).toEqual([[null], [failed?.sequence]]);
+  });
+
+  it('by one close detaches, and another end that waits stops nothing', async () => {
+    const brain = await brainWith(['home'], waits);
+    const { session_id } = await createOn(brain, ['home']);
+    await brain.sessions.close(TENANT, session_id);
+    const sent = await brain.environments.first('detach');
+    const ended = brain.sessions.end(TENANT, session_id);
+    await quiescence();
+    expect([sent.closes, await brain.sessions.get(TENANT, session_id)]).toMatchObject([[], { status: 'ending' }]);
+    sent.answer(ACCEPTED);
+    expect(await ended).toMatchObject({ status: 'ended' });
+  });
+
   it('S-146: that was killed in a detach is over in the next process, which sends nothing, and its key is ambiguous', async () => {
     const brain = await brainWith(['home', 'laptop'], waits);
     const { session_id } = await createOn(brain, ['home', 'laptop']);
