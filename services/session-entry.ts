@@ -8,7 +8,7 @@
  *   E3. A discarded incarnation is stopped first; its files are closed when its executors are quiet, or their cleanup
  *       bound is over, and no call on them is under way. A read that it fails under is the next one's to answer.
  *   E4. A delete waits for its teardowns, and takes the session away only where nothing of an environment is left. One that
- *       comes meanwhile gets the same outcome. Nothing is torn down again by itself.
+ *       comes meanwhile is refused: what was torn down is the first one's answer. Nothing is torn down again by itself.
  *   E5. An end with `interrupt` that finds the session ending records nothing: what the end waits for is stopped, and says so.
  */
 import type { Command } from '../machines/commands.ts';
@@ -38,13 +38,22 @@ interface Resident {
   readonly release: () => void;
 }
 
+type Refusal = Receipt & { readonly kind: 'refused' };
+
+/** A delete that is being carried out. */
+interface Deletion {
+  /** What another one is told that comes now; null: the outcome. Known once it is decided whether anything is torn down. */
+  readonly refusal: Promise<Refusal | null>;
+  readonly outcome: Promise<Receipt>;
+}
+
 export class SessionEntry {
   readonly sessionId: string;
   readonly #services: EntryServices;
   readonly #files: SessionFiles;
   #resident: Resident | null = null;
   #isDiscarded = false;
-  #deleting: Promise<Receipt> | null = null;
+  #deletion: Deletion | null = null;
   /** Told when no operation of an environment is open any more, or nobody knows. */
   readonly #whenSettled: (() => void)[] = [];
   /** Cancels the suspension that ends this stay in idle; null where none is due. */
@@ -100,20 +109,29 @@ export class SessionEntry {
 
   /**
    * Records that the session is to be deleted, tears down what is or may be there of its environments, and takes it away.
-   * Whoever comes while it is taken away waits for the outcome. Throws `teardown_failed` where something may be left.
+   * Refused as busy where another one tears down; where that only takes the session away, its outcome is this one's. Throws
+   * `teardown_failed` where something may be left.
    */
-  delete(): Promise<Receipt> {
-    this.#deleting ??= this.#delete().finally(() => {
-      this.#deleting = null;
+  async delete(): Promise<Receipt> {
+    if (this.#deletion !== null) return (await this.#deletion.refusal) ?? this.#deletion.outcome;
+    let decided: (refusal: Refusal | null) => void = () => undefined;
+    const refusal = new Promise<Refusal | null>((resolve) => {
+      decided = resolve;
     });
-    return this.#deleting;
+    const outcome = this.#delete(decided).finally(() => {
+      decided(null);
+      this.#deletion = null;
+    });
+    this.#deletion = { refusal, outcome };
+    return outcome;
   }
 
-  async #delete(): Promise<Receipt> {
+  async #delete(decided: (refusal: Refusal | null) => void): Promise<Receipt> {
     const { receipt, removed } = await this.#files.use(async (opened) => {
       const actor = await this.#activate(opened);
       const asked = await actor.submit({ kind: 'delete' });
       if (asked.kind !== 'committed') return { receipt: asked, removed: null };
+      decided(hasOpen(actor) ? { kind: 'refused', code: 'session_busy', state: actor.state.state } : null);
       await this.#settled(actor);
       if (!isRemovalDue(actor.state)) {
         throw await teardownFailure(this.sessionId, recordsOf(opened.journal, (asked.records[0]?.sequence ?? 1) - 1));

@@ -99,20 +99,25 @@ describe('the delete of a session', () => {
   });
 
   it.each([
-    { what: 'is done', answer: ACCEPTED, outcomes: ['fulfilled', 'fulfilled'] },
-    { what: 'fails', answer: failure('busy'), outcomes: ['rejected', 'rejected'] },
-  ])('waits for another that is under way, and sends nothing of its own: that $what', async ({ answer, outcomes }) => {
+    { what: 'is done', answer: ACCEPTED, status: 'fulfilled', then: 'not_found' },
+    { what: 'fails', answer: failure('busy'), status: 'rejected', then: 'teardown_failed' },
+  ])('is busy while another tears down, sends nothing of its own, and has its key back: that $what', async ({ answer, status, then }) => {
     const brain = await brainWith(['home'], waits);
     const session_id = await endedOn(brain, ['home']);
     const first = brain.sessions.delete(TENANT, session_id, deleteKey('one'));
+    const early = brain.sessions.delete(TENANT, session_id, deleteKey('two'));
+    await expect(early).rejects.toMatchObject({ code: 'session_busy' });
     const sent = await brain.environments.first('teardown');
-    const second = brain.sessions.delete(TENANT, session_id, deleteKey('two'));
-    await quiescence();
+    await expect(brain.sessions.delete(TENANT, session_id, deleteKey('two'))).rejects.toMatchObject({ code: 'session_busy' });
+    await expect(brain.sessions.delete(TENANT, session_id)).rejects.toMatchObject({ code: 'session_busy' });
     await expect(brain.sessions.delete(TENANT, session_id, deleteKey('one'))).rejects.toMatchObject({ code: 'idempotency_in_progress' });
     sent.answer(answer);
 
-    expect((await Promise.allSettled([first, second])).map(({ status }) => status)).toEqual(outcomes);
+    expect((await Promise.allSettled([first])).map((settled) => settled.status)).toEqual([status]);
     expect(teardowns(brain)).toEqual(['teardown home']);
+    brain.environments.script = tearingDown(() => answer);
+    expect(await brain.sessions.repeated(TENANT, session_id, deleteKey('two'))).toBeNull();
+    await expect(brain.sessions.delete(TENANT, session_id, deleteKey('two'))).rejects.toMatchObject({ code: then });
   });
 
   it('keeps the sealed credential of a session that stays', async () => {
