@@ -38,7 +38,7 @@ async function output(file: string, cwd = ROOT): Promise<string> {
 
 const SAID: Readonly<Record<string, RegExp>> = {
   'quickstart.mjs': /[1-6]/,
-  'lifecycle.mjs': /turn_ended\n[^]*\nended\n$/,
+  'lifecycle.mjs': /turn_ended\nended\n$/,
   'own-tool.mjs': /left[^]*0 of chair are left \(sold_out\)[^]*warehouse\.ordered \{ item: 'lamp', count: 2 \} \{ kind: 'tool', sequence: \d+ \}/,
   'http-environment.mjs': /asked by [0-9a-f]{32}\/\d+[^]*raining in Lisbon/,
   'subagent.mjs': /How high is the Eiffel Tower\?/,
