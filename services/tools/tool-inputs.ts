@@ -16,10 +16,10 @@ import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 const SCHEMA_CHARACTERS_MAX = 64 * 1024;
 // A property takes two levels, one with alternatives four: ten properties deep, in any case.
 const SCHEMA_DEPTH_MAX = 48;
-// An honest schema of that size takes a tenth of it, once.
-const COMPILE_MS_MAX = 1000;
+// An honest schema of that size takes a tenth of it on a busy machine, once.
+const COMPILE_MS_MAX = 3000;
 // A thousand times what an honest check takes, and little enough for everybody else to wait.
-const CHECK_MS_MAX = 250;
+const CHECK_MS_MAX = 500;
 const PROBLEMS_MAX = 3;
 const PROBLEM_CHARACTERS_MAX = 500;
 const FIELD_CHARACTERS_MAX = 100;

@@ -102,7 +102,8 @@ export class OperationChecks implements EnvironmentWatcher {
       const ledger = this.#ledger(operation);
       if (ledger === null) return;
       const end = endOf(ledger, operation.sequence);
-      const isIt = end !== undefined && (mark === null ? end.type.endsWith('_ended') : (JSON.stringify(end.data).match(MARK) ?? []).includes(mark));
+      const marks: readonly string[] = JSON.stringify(end?.data ?? null).match(MARK) ?? [];
+      const isIt = end !== undefined && (mark === null ? end.type.endsWith('_ended') : marks.includes(mark));
       expectThat(isIt, 12, () => `a result of ${nameOf(operation)} was taken, and the device holds ${end === undefined ? 'no end of it' : `another end: ${JSON.stringify(end.data)}`}`);
       if (end !== undefined) this.#sessions.shown(operation.session_id, end.sequence, 'a result that was taken');
     });
