@@ -37,11 +37,8 @@ interface Prepared {
 /** Why no call of a dispatch was started. */
 type NotStarted = 'stopped' | 'too_large' | 'effects_full';
 
-/** How a call ended. `isGivenUp`: it was Brain that waited no longer. */
-interface End {
-  readonly result: ToolResult;
-  readonly isGivenUp: boolean;
-}
+/** How a call ended: by its answer, or because Brain waited no longer. */
+type End = { readonly result: ToolResult } | { readonly givenUp: 'cancelled' | 'timeout' | 'unknown' };
 
 /** `at`: where it stands; null where the turn was closed before. */
 interface Recorded {
@@ -111,22 +108,22 @@ export class ToolCalls {
     const deadlineMs = deadline.leftMs();
     // A cancel that was recorded in the same commit came first; and what took its whole time to record has none left.
     const early = this.#scope.isStopped ? 'cancelled' : deadlineMs === 0 ? 'timeout' : null;
-    if (early !== null) return answerOf(call, sequence, (await this.#record(sequence, resultWithoutAnswer(early, effect))).result);
+    if (early !== null) return answerOf(call, sequence, (await this.#record(sequence, resultWithoutAnswer(early, effect, true))).result);
     const listener = new CallListener(this.#scope, this.#extensions, sequence);
     const invocation = executor.invoke({ input, sequence, deadlineMs, listener });
     const end = await this.#endOf(invocation, effect, deadline);
     listener.over();
     // Where nothing of it arrived nothing is to arrive while the end is being recorded, either.
-    const isClosedEarly = end.isGivenUp && !invocation.mayHaveArrived();
-    if (isClosedEarly) this.#close(invocation, null);
+    const isUntouched = 'givenUp' in end && !invocation.mayHaveArrived();
+    if (isUntouched) this.#close(invocation, null);
     let cancelAs: Sequence | null = null;
     try {
-      const { at, result } = await this.#record(sequence, end.result);
-      if (end.isGivenUp) cancelAs = at;
+      const { at, result } = await this.#record(sequence, 'givenUp' in end ? resultWithoutAnswer(end.givenUp, effect, isUntouched) : end.result);
+      if ('givenUp' in end) cancelAs = at;
       else if (at !== null) invocation.recorded();
       return answerOf(call, sequence, result);
     } finally {
-      if (!isClosedEarly) this.#close(invocation, cancelAs);
+      if (!isUntouched) this.#close(invocation, cancelAs);
     }
   }
 
@@ -140,9 +137,9 @@ export class ToolCalls {
     const { intake, whenStopped } = this.#scope;
     const timer = deadline.wait();
     const end = await Promise.race([
-      invocation.answer.then((answer): End => ({ result: resultOfAnswer(answer, effect, intake), isGivenUp: false })),
-      whenStopped.then((): End => ({ result: resultWithoutAnswer('cancelled', effect), isGivenUp: true })),
-      timer.passed.then((): End => ({ result: resultWithoutAnswer(invocation.atDeadline(), effect), isGivenUp: true })),
+      invocation.answer.then((answer): End => ({ result: resultOfAnswer(answer, effect, intake) })),
+      whenStopped.then((): End => ({ givenUp: 'cancelled' })),
+      timer.passed.then((): End => ({ givenUp: invocation.atDeadline() })),
     ]);
     timer.cancel();
     return end;

@@ -31,9 +31,14 @@ export function resultOfAnswer(answer: ToolAnswer, effect: SideEffect, intake: I
   }
 }
 
-/** How a call ended that has no answer. */
-export function resultWithoutAnswer(outcome: 'cancelled' | 'timeout' | 'unknown', effect: SideEffect): ToolResult {
-  return { outcome, output: toolOutputOf(outcome, effect) };
+const OUTPUT_OF_UNTOUCHED = {
+  cancelled: 'This call was cancelled before anybody was given it: nothing was done.',
+  timeout: 'Nobody was given this call by its deadline: nothing was done.',
+} as const;
+
+/** How a call ended that has no answer. `isUntouched`: it is known that nobody was given it. */
+export function resultWithoutAnswer(outcome: 'cancelled' | 'timeout' | 'unknown', effect: SideEffect, isUntouched: boolean): ToolResult {
+  return { outcome, output: isUntouched && outcome !== 'unknown' ? OUTPUT_OF_UNTOUCHED[outcome] : toolOutputOf(outcome, effect) };
 }
 
 function detailsOf(details: JsonObject | undefined, intake: Intake): string {

@@ -230,7 +230,19 @@ describe('a tool call of an environment', () => {
     await sending;
 
     expect(sent.closes).toEqual([null]);
-    expect(await stage.records('tool_call_ended')).toMatchObject([{ data: { outcome: 'timeout' } }]);
+    const output = 'Nobody was given this call by its deadline: nothing was done.';
+    expect(await stage.records('tool_call_ended')).toMatchObject([{ data: { outcome: 'timeout', output } }]);
+  });
+
+  it('says that nothing was done where it was cancelled before any of it arrived', async () => {
+    const { stage } = await dispatching(waits);
+    const sending = stage.send();
+    (await invoked(stage)).mayHaveArrived = false;
+    await stage.cancel();
+    await sending;
+
+    const output = 'This call was cancelled before anybody was given it: nothing was done.';
+    expect(await stage.records('tool_call_ended')).toMatchObject([{ data: { outcome: 'cancelled', output } }]);
   });
 
   it('S-113, S-115, S-118, S-119: comes back cancelled, and the turn waits for its executor to stop', async () => {
