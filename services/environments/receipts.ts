@@ -58,11 +58,20 @@ export type ReadAnswer = { readonly ok: true; readonly receipt: Receipt } | { re
 /** The receipt in the text of an answer to an operation, or why there is none. Nothing of the text is in the reason. */
 export function readAnswer(text: string, sequence: Sequence): ReadAnswer {
   if (isDeeperThan(text, ANSWER_DEPTH_MAX)) return { ok: false, reason: 'it is nested too deeply' };
-  const plain = plainData(parsed(text), ANSWER_DEPTH_MAX);
-  const answer = plain.ok ? answerSchema.safeParse(plain.value) : null;
-  if (answer?.success !== true) return { ok: false, reason: `it is no answer of ${ENVIRONMENT_CONTRACT}` };
+  const value = parsed(text);
+  if (value === undefined) return { ok: false, reason: 'it is no JSON' };
+  const plain = plainData(value, ANSWER_DEPTH_MAX);
+  if (!plain.ok) return { ok: false, reason: plain.reason };
+  const answer = answerSchema.safeParse(plain.value);
+  if (!answer.success) return { ok: false, reason: `it is no answer of ${ENVIRONMENT_CONTRACT}: ${problemOf(answer.error)}` };
   if (answer.data.sequence !== sequence) return { ok: false, reason: 'it is the answer to another operation' };
   return { ok: true, receipt: answer.data.receipt };
+}
+
+/** The first thing that is wrong, in the words of the schema. */
+function problemOf({ issues: [issue] }: z.ZodError): string {
+  const field = issue === undefined || issue.path.length === 0 ? 'the answer' : `/${issue.path.join('/')}`;
+  return `${field} ${issue?.message.replace(/^Invalid input: /, 'is not as ') ?? ''}`;
 }
 
 function parsed(text: string): unknown {

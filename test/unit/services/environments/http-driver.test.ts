@@ -151,6 +151,22 @@ describe('an operation over HTTP', () => {
     }
   });
 
+  it.each<[string, unknown, RegExp]>([
+    ['no JSON', undefined, /it is no JSON/],
+    ['no object', 7, /the answer .*expected object/],
+    ['another contract', { contract: 'canary/v9', sequence: 7, receipt: RESULT }, /\/contract .*environment\/v1/],
+    ['no sequence', { contract: 'environment/v1', receipt: RESULT }, /\/sequence .*expected/],
+    ['another kind of receipt', { contract: 'environment/v1', sequence: 7, receipt: { type: 'canary' } }, /\/receipt\/type /],
+    ['no output', { contract: 'environment/v1', sequence: 7, receipt: { type: 'result', canary: 1 } }, /\/receipt\/output is missing/],
+    ['a code that is no text', { contract: 'environment/v1', sequence: 7, receipt: { type: 'failure', code: ['canary'], message: '', retryable: false } }, /\/receipt\/code .*expected string/],
+  ])('says what is wrong with an answer of %s, without anything of it', async (_what, answer, reason) => {
+    const stage = await Stage.open();
+    const receipt = await stage.receiptOf({ kind: 'answered', status: 200, text: answer === undefined ? '{canary' : JSON.stringify(answer) });
+    expect(receipt).toMatchObject({ type: 'unknown', message: expect.stringMatching(reason) as string });
+    expect(JSON.stringify(receipt)).not.toContain('canary');
+    expect(JSON.stringify(receipt).length).toBeLessThan(1_000);
+  });
+
   it('has text that is well-formed, however it was answered', async () => {
     const stage = await Stage.open();
     const receipt = '{"type":"result","output":"a\\ud83e\\u0000b\ufffd"}';
