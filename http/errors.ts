@@ -22,6 +22,8 @@ export interface ErrorRule {
   /** The very same request can succeed later, with nothing changed by its sender. */
   readonly retryable: boolean;
   readonly log: 'never' | 'warn' | 'error';
+  /** What the request came to, and no fault in here: its line has no trace, and a repeat that hears it again has none. */
+  readonly isOutcome?: true;
   /** How long a client does well to wait, where that is known. */
   readonly retryAfterSecs?: number;
 }
@@ -61,8 +63,8 @@ export const ERROR_RULES: Readonly<Record<ErrorCode, ErrorRule>> = {
   queue_full: { status: 429, retryable: true, log: 'never', retryAfterSecs: 1 },
   internal: { status: 500, retryable: false, log: 'error' },
   journal_corrupt: { status: 500, retryable: false, log: 'error' },
-  environment_failed: { status: 502, retryable: false, log: 'warn' },
-  teardown_failed: { status: 502, retryable: false, log: 'warn' },
+  environment_failed: { status: 502, retryable: false, log: 'warn', isOutcome: true },
+  teardown_failed: { status: 502, retryable: false, log: 'warn', isOutcome: true },
   // Another instance, or this one after its restart, takes the request.
   draining: { status: 503, retryable: true, log: 'never', retryAfterSecs: 5 },
   journal_unavailable: { status: 503, retryable: true, log: 'warn', retryAfterSecs: 1 },

@@ -8,6 +8,8 @@ import type { RouterContext } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Clock, Log, LogFacts } from '../services/ports.ts';
 import { answerTo, HttpError, traceOf } from './errors.ts';
+import { isReplay } from './keyed.ts';
+import type { ErrorAnswer } from './wire/answers.ts';
 
 // Long enough for the answer to cross any network, short enough that a client that sends on for ever holds nothing.
 const UNREAD_BODY_GRACE_MS = 1000;
@@ -58,7 +60,15 @@ function refuseUnreadable(context: Context): void {
 function logFailure(log: Log, context: Context, error: unknown): void {
   const { rule, body } = answerTo(error);
   if (rule.log === 'never') return;
-  log[rule.log]('request_failed', { code: body.error.code, method: context.method, ...routeOf(context), trace: traceOf(error) });
+  const about = { code: body.error.code, method: context.method, ...routeOf(context) };
+  if (rule.isOutcome !== true) log[rule.log]('request_failed', { ...about, trace: traceOf(error) });
+  else if (!isReplay(context)) log[rule.log]('request_failed', { ...about, session_id: sessionIn(body), message: body.error.message });
+}
+
+/** A create's address names no session. */
+function sessionIn({ error: { details } }: ErrorAnswer): string | null {
+  const id = details?.['session_id'];
+  return typeof id === 'string' ? id : null;
 }
 
 /** The route and the session, and never the address itself: that of a stream may hold a token. */

@@ -13,6 +13,8 @@ import { HttpError } from './errors.ts';
 
 export const KEY_BYTES_MAX = 256;
 
+const REPLAYED = 'Idempotent-Replayed';
+
 export interface KeyedScope<R extends KeyedRoute> {
   readonly tenant: string;
   /** Null for a create. */
@@ -40,8 +42,13 @@ export async function answerOnce<R extends KeyedRoute>(
     return repeated.answer;
   } finally {
     // The first answer may have been an error.
-    if (call.isReplayed) context.set('Idempotent-Replayed', 'true');
+    if (call.isReplayed) context.set(REPLAYED, 'true');
   }
+}
+
+/** Whether the request is answered as an earlier one was. */
+export function isReplay(context: Context): boolean {
+  return context.response.has(REPLAYED);
 }
 
 /** Null where the request has none. */

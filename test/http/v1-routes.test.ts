@@ -259,6 +259,25 @@ describe('what the services refuse', () => {
     ]);
   });
 
+  it.each(['environment_failed', 'teardown_failed'] as const)('tells the operator of %s once, with the session, and as no fault of the server', async (code) => {
+    const failure = new ServiceError(code, 'shop: no (closed)', { details: { session_id: SESSION_ID } });
+    stage.sessions.instead.create = () => Promise.reject(failure);
+    stage.sessions.instead.delete = () => Promise.reject(failure);
+    const ask = (): Promise<Response> =>
+      code === 'environment_failed'
+        ? stage.post('/v1/sessions', {}, { 'idempotency-key': 'k' })
+        : stage.request('DELETE', session, { headers: { 'idempotency-key': 'k' } });
+    expect((await ask()).status).toBe(502);
+    stage.sessions.repeated = (_tenant, _session, call) => {
+      call.isReplayed = true;
+      return Promise.reject(failure);
+    };
+    expect((await ask()).headers.get('idempotent-replayed')).toBe('true');
+
+    expect(stage.logged).toMatchObject([{ level: 'warn', event: 'request_failed', facts: { code, session_id: SESSION_ID, message: 'shop: no (closed)' } }]);
+    expect(Object.keys(stage.logged[0]?.facts ?? {})).not.toContain('trace');
+  });
+
   it('keeps what an unexpected error says in the log', async () => {
     stage.sessions.instead.get = () => Promise.reject(new Error('ENOENT /var/secret', { cause: new Error('the disk') }));
     const response = await stage.request('GET', session);
