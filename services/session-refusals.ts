@@ -13,7 +13,7 @@ const MESSAGE_OF_REFUSAL: Readonly<Record<SessionRefusal, string>> = {
   session_ending: 'the session is ending and takes no more messages',
   session_ended: 'the session is over: it takes no messages and no changes',
   must_resume: 'the last turn was stopped; resume the session before sending to it, with a token of the scope manage',
-  not_resumable: 'only an interrupted or failed session can be resumed',
+  not_resumable: 'only a session that is interrupted, or failed in a turn, can be resumed; one whose creation failed never runs',
   must_end: 'only an ended or failed session can be deleted; end it first',
   queue_full: 'as many messages wait as may; send again when a turn is over',
   metadata_full: `metadata has ${METADATA_PAIRS_MAX} names at most, those that it has already included`,
@@ -29,6 +29,7 @@ export function accepted(receipt: Receipt): Extract<Receipt, { kind: 'committed'
   if (code === 'turn_cancelled' || code === 'turn_over' || code === 'effects_full' || code === 'operation_over' || code === 'not_waiting') {
     throw new Error(`this command is not answered with ${code}`);
   }
+  if (code === 'must_end' && receipt.state === 'ending') throw new ServiceError(code, 'the session is still ending: delete it when that is over');
   if (code === 'metadata_full') throw new ServiceError('invalid_request', MESSAGE_OF_REFUSAL[code], { details: { field: '/metadata' } });
   throw new ServiceError(code, MESSAGE_OF_REFUSAL[code]);
 }

@@ -26,7 +26,7 @@ describe('the end of a session', () => {
     expect(await brain.types(session_id)).toEqual(expect.arrayContaining(['session_ending', 'environment_detach_ended']));
     expect(await brain.sessions.get(TENANT, session_id)).toMatchObject({ status: 'ending', resident: true });
     await expect(brain.sessions.send(TENANT, session_id, 'hello')).rejects.toMatchObject({ code: 'session_ending' });
-    await expect(brain.sessions.delete(TENANT, session_id)).rejects.toMatchObject({ code: 'must_end' });
+    await expect(brain.sessions.delete(TENANT, session_id)).rejects.toMatchObject({ code: 'must_end', message: expect.stringContaining('still ending') as unknown });
     laptop.answer(ACCEPTED);
     expect(await ended).toMatchObject({ status: 'ended' });
     expect(brain.environments.asked).toEqual(['setup home', 'setup laptop', 'detach home', 'detach laptop']);
