@@ -48,7 +48,7 @@ export async function answerOnce<R extends KeyedRoute>(
 
 /** Whether the request is answered as an earlier one was. */
 export function isReplay(context: Context): boolean {
-  return context.response.has(REPLAYED);
+  return context.res.hasHeader(REPLAYED);
 }
 
 /** Null where the request has none. */
