@@ -113,7 +113,9 @@ export class SessionEntry {
    * `teardown_failed` where something may be left.
    */
   async delete(): Promise<Receipt> {
-    if (this.#deletion !== null) return (await this.#deletion.refusal) ?? this.#deletion.outcome;
+    const underWay = this.#deletion;
+    // It may be over by then.
+    if (underWay !== null) return (await underWay.refusal) ?? underWay.outcome;
     let decided: (refusal: Refusal | null) => void = () => undefined;
     const refusal = new Promise<Refusal | null>((resolve) => {
       decided = resolve;

@@ -70,6 +70,14 @@ describe('end', () => {
 });
 
 describe('delete', () => {
+  it('S-204: is answered as another that it came during, where that is refused', async () => {
+    const stage = await LivingBrain.start();
+    const { session_id } = await stage.createChat();
+    const deletes = [stage.sessions.delete(TENANT, session_id), stage.sessions.delete(TENANT, session_id)];
+
+    for (const one of deletes) await expect(one).rejects.toMatchObject({ code: 'must_end' });
+  });
+
   it('S-204: is refused in every state but ended and failed', async () => {
     const { stage, session_id, call, sent } = await withTurn();
     await expect(stage.sessions.delete(TENANT, session_id)).rejects.toMatchObject({ code: 'must_end' });
