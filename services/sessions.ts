@@ -165,7 +165,7 @@ export class Sessions implements SessionService {
 
   async waiting(tenant: string, sessionId: string): Promise<readonly WaitingMessage[]> {
     return answering(async () => {
-      await this.#sessions.row(tenant, sessionId);
+      await this.#sessions.createdRow(tenant, sessionId);
       return waitingMessages(this.#parts.registry, sessionId);
     });
   }
@@ -222,7 +222,10 @@ export class Sessions implements SessionService {
     sessionId: string,
     query: PageQuery<LifecycleCursor>,
   ): Promise<Page<LifecycleEvent, LifecycleCursor>> {
-    return answering(async () => this.#read(tenant, sessionId, (journal) => lifecyclePage(journal, query)));
+    return answering(async () => {
+      await this.#sessions.createdRow(tenant, sessionId);
+      return this.#parts.registry.read(sessionId, (journal) => lifecyclePage(journal, query));
+    });
   }
 
   async events(
@@ -253,7 +256,10 @@ export class Sessions implements SessionService {
     after: LifecycleCursor,
     signal: AbortSignal,
   ): Promise<Following<LifecycleEvent>> {
-    return this.#follow(tenant, sessionId, after, signal, (record) => lifecycleEventsAfter(record, after));
+    return answering(async () => {
+      await this.#sessions.createdRow(tenant, sessionId);
+      return this.#following.follow(sessionId, after, signal, (record) => lifecycleEventsAfter(record, after));
+    });
   }
 
   async followEvents(tenant: string, sessionId: string, after: Sequence, signal: AbortSignal): Promise<Following<PublicEvent>> {

@@ -32,6 +32,13 @@ export class TenantSessions {
     return row;
   }
 
+  /** That of one which is there on the lifecycle surface: a session that is still being created is not. */
+  async createdRow(tenant: string, sessionId: string): Promise<CatalogRow> {
+    const row = await this.row(tenant, sessionId);
+    if (row.state === 'creating') throw notFound();
+    return row;
+  }
+
   async view(tenant: string, sessionId: string): Promise<SessionView> {
     const row = await this.row(tenant, sessionId);
     const { data } = await this.#registry.read(sessionId, creationOf);

@@ -51,6 +51,8 @@ export function addLifecycleSessionRoutes(table: RouteTable, dependencies: Route
   });
 
   table.guarded(changeMetadata, async (context, tenant) => {
+    // First: what is not there is not changed.
+    sessionAnswer(await sessions.get(tenant, sessionIdOf(context)));
     const session = await changeMetadataOf(context, dependencies, { tenant, contract: changeMetadata, surface: 'sessions' });
     answerJson(context, sessionAnswer(session));
   });
