@@ -1,10 +1,14 @@
 /** Recorded conversations, whole: what a transcript holds, what a kill in the middle leaves, and what it costs on the disk. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAirline, textsOf, transcriptOf, type Conversation, type Turn } from '../support/airline.ts';
 import type { TranscriptMessage } from '../support/brain-api.ts';
 import { ConversationPlayer, type Hang } from '../support/conversation-player.ts';
 import { answering, EnvironmentServer } from '../support/environment-server.ts';
 import { faultsOf } from '../support/history.ts';
+import { HostProcess } from '../support/host-process.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { journalBytes } from '../support/journal-size.ts';
 import { runsLongForms, runsSlowTests } from '../support/slow-tests.ts';
@@ -116,6 +120,58 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     }
   });
 
+  it('S-034, S-122, S-126: are the same with the tools in a process that is killed during a call of each, and comes back as another', async () => {
+    await stage.strike();
+    stage = await Stage.set({ model: player.model, tool: player.tool });
+    const directory = await mkdtemp(path.join(tmpdir(), 'brain-airline-'));
+    const callsFile = path.join(directory, 'calls');
+    let host = await startHost(callsFile);
+    try {
+      const plans = conversations.flatMap((conversation, index) => planInTool(conversation, index)).slice(0, runsLongForms ? all.length : 6);
+      const started: string[] = [];
+      for (let first = 0; first < plans.length; first += CONVERSATIONS_PER_KILL) {
+        const killed = plans.slice(first, first + CONVERSATIONS_PER_KILL);
+        const under = await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, loop }) => {
+          const id = await begin(conversation, hang, loop, { environments: ['airline'], tools: toolNames });
+          for (const turn of before) await play(conversation, id, turn);
+          const turn = play(conversation, id, hang.turn);
+          // It is waited for below, once its call has been killed.
+          turn.catch(() => undefined);
+          return { id, turn };
+        });
+        await player.hanging.at(first + killed.length - 1);
+        await host.kill();
+        host = await startHost(callsFile);
+
+        await inParallel(killed, CONVERSATIONS_PER_KILL, async ({ conversation, hang, before, after }, index) => {
+          const { id = '', turn } = under[index] ?? {};
+          await turn;
+          for (const later of after) await play(conversation, id, later);
+          const [, ...rest] = transcriptOf({ ...hang.turn, steps: hang.turn.steps.slice(hang.step + 1) });
+          const whole = [...before.flatMap(transcriptOf), ...transcriptUntil(hang), ...rest, ...after.flatMap(transcriptOf)];
+          expect(await stage.api.transcript(id), conversation.id).toEqual(whole);
+          const records = await stage.api.journal(id);
+          expect(faultsOf(records), conversation.id).toEqual([]);
+          started.push(...records.flatMap(({ type, sequence }) => (type === 'tool_call_started' ? [`${id}/${sequence}`] : [])));
+        });
+      }
+
+      const noted = (await readFile(callsFile, 'utf8')).trimEnd().split('\n');
+      expect(noted.toSorted()).toEqual(started.toSorted());
+      expect(noted.length).toBeGreaterThan(plans.length);
+      expect([stage.model.refusals, stage.tools.repeated]).toEqual([[], []]);
+    } finally {
+      await host.kill();
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  /** Serves every tool as the environment `airline`. The tools themselves act where the others do. */
+  async function startHost(callsFile: string): Promise<HostProcess> {
+    const names = { BRAIN_URL: stage.server.url, TOOL_NAMES: JSON.stringify(toolNames), CALLS_FILE: callsFile };
+    return HostProcess.start('airline-host.mjs', { ...stage.tools.environment, ...names });
+  }
+
   async function begin(conversation: Conversation, hang: Hang | null, loop: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system: systemPrompt, ...more });
     player.enter(conversation, session_id, hang);
@@ -168,7 +224,21 @@ function plan(conversation: Conversation, index: number): Plan {
   const withTools = turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [step] : []));
   const step = withTools[index % Math.max(1, withTools.length)];
   const hang: Hang = index % 2 === 1 && step !== undefined ? { turn, step, at: 'tool' } : { turn, step: index % turn.steps.length, at: 'model' };
-  return { conversation, before, hang, after, loop: LOOPS[Math.floor(index / 2) % LOOPS.length] ?? 'chat' };
+  return { conversation, before, hang, after, loop: loopAt(index) };
+}
+
+/** None where the conversation calls no tool. */
+function planInTool(conversation: Conversation, index: number): readonly Plan[] {
+  const places = conversation.turns.flatMap((turn, at) => turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [{ turn, at, step }] : [])));
+  const place = places[index % Math.max(1, places.length)];
+  if (place === undefined) return [];
+  const { turn, at, step } = place;
+  const after = [...conversation.turns.slice(at + 1), FAREWELL];
+  return [{ conversation, before: conversation.turns.slice(0, at), hang: { turn, step, at: 'tool' }, after, loop: loopAt(index) }];
+}
+
+function loopAt(index: number): string {
+  return LOOPS[Math.floor(index / 2) % LOOPS.length] ?? 'chat';
 }
 
 /** What is left of a killed turn, once the next has begun. */

@@ -1,14 +1,11 @@
 /** Tools in the process of a client, under kills on both sides and networks that cut or swallow. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Brain, tool, type Session, type Tool } from '../../client/index.ts';
 import { eventually } from '../support/eventually.ts';
+import { HostProcess } from '../support/host-process.ts';
 import { canRunNginx, Nginx } from '../support/nginx.ts';
 import { ServerProcess } from '../support/server-process.ts';
-
-const PROGRAM = path.resolve(import.meta.dirname, '../support/host-program.mjs');
 
 const hasNginx = await canRunNginx();
 
@@ -54,37 +51,14 @@ async function outcomes(session: Session): Promise<readonly string[]> {
   return seen;
 }
 
-/** The program as a process. */
-class Program {
-  said = '';
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<void>;
+async function program(name: string, mode = ''): Promise<HostProcess> {
+  const host = await HostProcess.start('host-program.mjs', { BRAIN_URL: server.url, HOST_NAME: name, HOST_MODE: mode });
+  undo.push(() => host.kill());
+  return host;
+}
 
-  private constructor(environment: Readonly<Record<string, string>>) {
-    this.#child = spawn(process.execPath, [PROGRAM], { env: { PATH: process.env['PATH'], ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
-    this.#child.stdout?.on('data', (text: Buffer) => void (this.said += text.toString()));
-    this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()));
-    undo.push(() => this.kill());
-  }
-
-  static async start(name: string, mode = ''): Promise<Program> {
-    const program = new Program({ BRAIN_URL: server.url, HOST_NAME: name, HOST_MODE: mode });
-    await program.says(/serving/);
-    return program;
-  }
-
-  async says(what: RegExp): Promise<void> {
-    await eventually(async () => (what.test(this.said) ? true : undefined), `the program to say ${what.source}`);
-  }
-
-  get calls(): readonly string[] {
-    return [...this.said.matchAll(/called (\S+)/g)].map(([, call = '']) => call);
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.#exited;
-  }
+function callsOf({ said }: HostProcess): readonly string[] {
+  return [...said.matchAll(/called (\S+)/g)].map(([, call = '']) => call);
 }
 
 /** A door to the server that can swallow everything, or hang up on everybody. */
@@ -191,30 +165,30 @@ describe('a server that is killed', () => {
 
 describe('a program that is killed', () => {
   it('comes back as another, serves the sessions that are there, and runs nothing of the first one again', async () => {
-    const first = await Program.start('first', 'hangs');
+    const first = await program('first', 'hangs');
     const session = await client().sessions.create({ environments: ['program'] });
     const turn = session.send('call mark {}');
     await first.says(/called/);
     await first.kill();
-    const second = await Program.start('second');
+    const second = await program('second');
     expect((await turn).outcome).toBe('ended');
     expect((await session.send('call mark {}')).result?.text).toContain('marked by second');
 
     expect(await outcomes(session)).toEqual(['unknown', 'ok']);
-    expect([first.calls.length, second.calls.length]).toEqual([1, 1]);
-    expect(second.calls).not.toEqual(first.calls);
+    expect([callsOf(first).length, callsOf(second).length]).toEqual([1, 1]);
+    expect(callsOf(second)).not.toEqual(callsOf(first));
   });
 
   it('before it was given a call has it given to the next one', async () => {
-    const first = await Program.start('first');
+    const first = await program('first');
     const session = await client().sessions.create({ environments: ['program'] });
     await first.kill();
     const turn = session.send('call mark {}');
     await eventually(async () => ((await outcomes(session)).length === 0 && (await session.refresh()).status === 'running' ? true : undefined), 'the call');
-    const second = await Program.start('second');
+    const second = await program('second');
 
     expect((await turn).result?.text).toContain('marked by second');
-    expect(second.calls).toHaveLength(1);
+    expect(callsOf(second)).toHaveLength(1);
   });
 });
 
