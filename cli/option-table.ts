@@ -203,7 +203,7 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     fallback: { text: '600' },
     isSecret: false,
     ...SECS_OR_NO_BOUND,
-    meaning: 'The deadline of every tool call. 0: none.',
+    meaning: 'The deadline of every tool call, and of every setup, detach and teardown of an environment. 0: none.',
   },
   cancelMs: {
     variable: 'BRAIN_CANCEL_SECS',
@@ -264,7 +264,7 @@ export const OPTIONS: { readonly [K in keyof Options]: Option<Options[K]> } = {
     fallback: { text: '0' },
     isSecret: false,
     ...SECS_OR_NO_BOUND,
-    meaning: 'How long a stopping server lets running turns go on before it cancels them. 0: until they are over.',
+    meaning: 'How long a stopping server lets running turns, setups, detaches and teardowns go on before it stops them. 0: until they are over.',
   },
   telemetryFile: {
     variable: 'BRAIN_TELEMETRY_FILE',

@@ -59,8 +59,8 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
     advice: 'Look at its `status`.',
   },
   must_end: {
-    when: 'A session is deleted that has neither ended nor failed.',
-    advice: '`POST …/end` first.',
+    when: 'A session is deleted that has neither ended nor failed; also while its end is under way.',
+    advice: '`POST …/end` first, and wait until the session has ended. One whose creation failed is deleted as it is.',
   },
   already_started: {
     when: 'The message is not waiting any more: its turn has started, and may be over.',
@@ -132,7 +132,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
   },
   environment_failed: {
     when: 'A create whose environments could not all be set up: the message names each of them and its reason. The session stays, `failed`; `details.session_id` names it.',
-    advice: 'Look at what the environment says; create another session. End and delete this one: its teardown is not done by itself.',
+    advice: 'Look at what the environment says; create another session. Delete this one, which needs no end: its teardown is not done by itself.',
   },
   teardown_failed: {
     when: 'A delete whose environments could not all be torn down: the message names each of them and its reason. The session and its records stay.',
