@@ -1,6 +1,7 @@
 /** Steps of the environments that are reached over HTTP, of who declares them, and of the sessions that have some. */
 import type { PostOutcome } from '../../services/environments/environment-transport.ts';
 import { ENVIRONMENT_CONTRACT, type FinalReceipt, type Operation, type Receipt } from '../../services/environments/operation.ts';
+import type { SessionLedger } from './auditor/session-ledger.ts';
 import type { Detail } from './choices.ts';
 import { ask, newSession } from './client-steps.ts';
 import { declarationOf, ENVIRONMENT_NAMES, TOOL_OF, type EnvironmentName } from './environment-declarations.ts';
@@ -72,14 +73,26 @@ export function workInEnvironments(world: World, detail: Detail): boolean {
 export function leaveEnvironments(world: World, detail: Detail): boolean {
   const ids = withEnvironments(world, null);
   const sessionId = ids[detail.below(ids.length)];
-  if (sessionId === undefined) return false;
-  const state = world.auditor.sessions.ledger(sessionId)?.state ?? '';
-  const isOver = state === 'ended' || state === 'unusable';
-  const route = isOver ? detail.of<Request['route']>(['delete', 'delete', 'delete', 'end']) : detail.of<Request['route']>(['close', 'end', 'get', 'cancel', 'delete']);
+  if (sessionId === undefined) return createInEnvironments(world, detail);
+  const route = detail.of(routesOutOf(world.auditor.sessions.ledger(sessionId)));
   world.count += 1;
   // A delete that failed is asked again under another key.
   const key = route !== 'get' && detail.below(3) === 2 ? `k${world.count}` : null;
   return ask(world, { route, sessionId, key, body: '' }, detail);
+}
+
+function routesOutOf(ledger: SessionLedger | null): readonly [Request['route'], ...Request['route'][]] {
+  switch (ledger?.state) {
+    case 'unusable':
+      // An end passes a delete that tears down.
+      return ledger.open.size > 0 ? ['end', 'close', 'delete'] : ['delete', 'delete', 'delete', 'end'];
+    case 'ended':
+      return ['delete', 'delete', 'delete', 'end'];
+    case 'failed':
+      return ['delete', 'close', 'end'];
+    default:
+      return ['close', 'end', 'get', 'cancel', 'delete'];
+  }
 }
 
 /** A model calls tools of environments. */
@@ -99,14 +112,16 @@ export function askForEnvironmentTools(world: World, detail: Detail): boolean {
 export function answerPost(world: World, detail: Detail): boolean {
   const { environments } = world;
   const pending = environments.pending[detail.below(environments.pending.length)];
-  if (pending === undefined) return false;
+  // Where nothing waits for an answer somebody asks.
+  if (pending === undefined) return workInEnvironments(world, detail);
   const late = pending.post.signal.aborted ? ', after it was given up' : '';
   const say = (what: string): void => {
     world.say(`${nameOf(world, pending.operation)} ${what}${late}`);
     world.coverage.failure(`environment: ${what}`);
   };
-  const kind = detail.below(12);
-  if (kind === 1 && pending.operation.request.type === 'invoke') {
+  const kind = detail.below(16);
+  // Mostly it goes well. A call is rather taken on then: only what is reported later can come at a bad moment.
+  if ((kind === 1 || kind >= 12) && pending.operation.request.type === 'invoke') {
     say('is taken on');
     receive(world, pending, { type: 'accepted' });
     return true;
@@ -114,6 +129,10 @@ export function answerPost(world: World, detail: Detail): boolean {
   switch (kind) {
     case 0:
     case 1:
+    case 12:
+    case 13:
+    case 14:
+    case 15:
       say('is done');
       done(world, pending);
       return true;
@@ -180,7 +199,8 @@ export function reportBack(world: World, detail: Detail): boolean {
   const reporting = open.length > 0 && detail.below(4) < 3 ? open : world.environments.reporting;
   const operation = reporting.at(-1 - detail.below(Math.min(3, reporting.length)));
   const server = world.server;
-  if (operation?.callback === undefined || server === null) return false;
+  if (operation === undefined) return answerPost(world, detail);
+  if (operation.callback === undefined || server === null) return false;
   const { callbacks } = server;
   const { session_id: sessionId, sequence, callback } = operation;
   const name = { sessionId, sequence };

@@ -12,6 +12,8 @@ export type FeedName = 'events' | 'lifecycle';
 interface Feed {
   /** In words. */
   readonly at: string;
+  /** Whether the surface has the session while it is being created. */
+  readonly hasCreating: boolean;
   follow(brain: Brain, signal: AbortSignal): Promise<Following<unknown>>;
   shown(item: unknown): void;
   /** What it should have been shown, and was not; null where there is none. */
@@ -31,6 +33,8 @@ export class Follower {
   #abort = new AbortController();
   #items: AsyncIterator<Followed<unknown>> | null = null;
   #isReading = false;
+  /** Whether the session was not yet to be followed when it was asked for. */
+  #isEarly = false;
   #brain: Brain | null = null;
 
   constructor(
@@ -47,6 +51,7 @@ export class Follower {
   connect(brain: Brain): void {
     this.status = 'connected';
     this.#brain = brain;
+    this.#isEarly = !this.feed.hasCreating && this.#auditor.sessions.ledger(this.sessionId)?.state === 'creating';
     const abort = new AbortController();
     this.#abort = abort;
     void this.feed.follow(brain, abort.signal).then(
@@ -100,7 +105,7 @@ export class Follower {
 
   #end(abort: AbortController, code: string | null): void {
     if (abort !== this.#abort || abort.signal.aborted) return;
-    this.status = code === null || code === 'not_found' ? 'over' : 'away';
+    this.status = code === null || (code === 'not_found' && !this.#isEarly) ? 'over' : 'away';
     this.#items = null;
     this.#isReading = false;
     const isDraining = this.#brain?.isDraining ?? false;
@@ -115,6 +120,7 @@ function eventsFeed(auditor: Auditor, { tenant, sessionId }: { readonly tenant: 
     get at() {
       return String(cursor);
     },
+    hasCreating: true,
     follow: (brain, signal) => brain.sessions.followEvents(tenant, sessionId, cursor, signal),
     shown: (item) => {
       const event = item as PublicEvent;
@@ -131,6 +137,7 @@ function lifecycleFeed(auditor: Auditor, { tenant, sessionId }: { readonly tenan
     get at() {
       return `${cursor.sequence}.${String(cursor.index ?? '')}`;
     },
+    hasCreating: false,
     follow: (brain, signal) => brain.sessions.followLifecycle(tenant, sessionId, cursor, signal),
     shown: (item) => {
       const event = item as LifecycleEvent;

@@ -81,7 +81,8 @@ export function answerCommand(world: World, detail: Detail): boolean {
   const { hosts } = world.environments;
   const busy = hosts.filter(({ commands }) => commands.size > 0);
   const host = busy[detail.below(busy.length)];
-  if (host === undefined || server === null) return false;
+  if (host === undefined) return moveHost(world, detail);
+  if (server === null) return false;
   const isForAnother = detail.below(10) === 9;
   const commands = isForAnother ? hosts.flatMap((one) => [...one.commands.values()]) : [...host.commands.values()];
   const operation = commands.at(-1 - detail.below(Math.min(3, commands.length)));

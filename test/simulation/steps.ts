@@ -64,6 +64,8 @@ export const DRAWS: Draws = {
     ['message', 'go on', 'stop', 'go on', 'go on', 'power'],
     ['message', 'settle', 'effect', 'settle', 'stop', 'go on', 'go on', 'power'],
     ['message', 'settle', 'stop', 'go on', 'go on', 'kill'],
+    ['create', 'create', 'create', 'settle', 'message', 'settle', 'message', 'settle', 'message', 'settle', 'stop', 'go on', 'go on', 'kill'],
+    ['message', 'settle', 'effect', 'settle', 'stop', 'go on', 'kill'],
     ['habit', 'message', 'settle', 'stop', 'settle', 'ask', 'settle', 'message', 'settle', 'effect', 'settle'],
     ['message', 'go on', 'kill', 'settle', 'follow', 'settle', 'power'],
     ['message', 'settle', 'effect', 'go on', 'fail', 'ask', 'power'],
@@ -79,6 +81,9 @@ export const DRAWS: Draws = {
     ['work in', 'settle', 'answer', 'stop', 'settle', 'report', 'answer', 'settle'],
     ['work in', 'settle', 'host', 'host', 'obey', 'settle', 'obey'],
     ['leave', 'settle', 'kill', 'settle', 'leave', 'settle', 'answer', 'settle', 'leave', 'settle', 'answer'],
+    ['work in', 'settle', 'answer', 'settle', 'report', 'go on', 'kill', 'settle'],
+    ['work in', 'settle', 'answer', 'settle', 'stop', 'settle', 'report', 'settle', 'obey', 'settle'],
+    ['create in', 'settle', 'create in', 'settle', 'answer', 'answer', 'settle', 'leave', 'settle', 'leave', 'settle', 'power', 'settle'],
   ],
 };
 
