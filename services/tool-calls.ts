@@ -15,6 +15,7 @@ import { OPEN_EFFECTS_MAX } from '../machines/decide.ts';
 import type { JsonValue } from '../machines/messages.ts';
 import type { ResolvedTool, Sequence, SideEffect } from '../machines/records.ts';
 import { sameValue } from '../machines/value-equality.ts';
+import { lostRecord } from './environments/operation.ts';
 import type { Extensions } from './extensions.ts';
 import type { Intake } from './intake.ts';
 import type { LoopToolAnswer, LoopToolCall } from './loops/agent-loop.ts';
@@ -122,6 +123,9 @@ export class ToolCalls {
       if ('givenUp' in end) cancelAs = at;
       else if (at !== null) invocation.recorded();
       return answerOf(call, sequence, result);
+    } catch (error) {
+      invocation.recorded(lostRecord(error));
+      throw error;
     } finally {
       if (!isUntouched) this.#close(invocation, cancelAs);
     }

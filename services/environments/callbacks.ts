@@ -5,7 +5,8 @@
  *       that was started again knows a late report for what it is, and whoever has no token hears the same of every session.
  *   K2. A callback lives as long as its operation is open in this process. Of the results that are reported the first
  *       counts, and everything after it is refused as late.
- *   K3. Whoever reports a result is answered when the record of it is durable. Where there will be none, its report was late.
+ *   K3. Whoever reports a result is answered when the record of it is durable. Where another end stands its report was late;
+ *       where the record of it failed, nobody knows, and it is told that.
  *   K4. A token is a secret in use while its callback is open.
  */
 import type { JsonValue } from '../../machines/messages.ts';
@@ -13,7 +14,7 @@ import type { Sequence } from '../../machines/records.ts';
 import { ServiceError } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Vault } from '../vault.ts';
-import type { Callback, CallbackMethod, FinalReceipt, OperationListener } from './operation.ts';
+import type { Callback, CallbackMethod, FinalReceipt, Kept, OperationListener } from './operation.ts';
 
 /** Which operation a callback is of. */
 export interface OperationName {
@@ -45,15 +46,14 @@ export interface OpenCallback {
   readonly result: Promise<FinalReceipt>;
   /** What is reported from now on is late. The token stays a secret until the close: it may stand in what was answered. */
   refuse(): void;
-  /** The result that was reported is on record. */
-  recorded(): void;
+  /** The result that was reported is on record, or the record of it failed. */
+  recorded(failure?: ServiceError): void;
   close(): void;
 }
 
 interface Waiting {
   readonly listener: OperationListener | null;
-  /** Resolves with whether the receipt is on record. */
-  readonly settle: (receipt: FinalReceipt) => Promise<boolean>;
+  readonly settle: (receipt: FinalReceipt) => Promise<Kept>;
 }
 
 export class Callbacks implements CallbackService {
@@ -70,11 +70,11 @@ export class Callbacks implements CallbackService {
     const token = Buffer.from(await vault.mac('callback', key)).toString('base64url');
     const release = secrets.hold(tenant, token);
     let report: (receipt: FinalReceipt) => void = () => undefined;
-    let keep: (isOnRecord: boolean) => void = () => undefined;
+    let keep: (kept: Kept) => void = () => undefined;
     const result = new Promise<FinalReceipt>((resolve) => {
       report = resolve;
     });
-    const kept = new Promise<boolean>((resolve) => {
+    const kept = new Promise<Kept>((resolve) => {
       keep = resolve;
     });
     const waiting: Waiting = {
@@ -87,15 +87,15 @@ export class Callbacks implements CallbackService {
     this.#waiting.set(key, waiting);
     const refuse = (): void => {
       if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
-      keep(false);
+      keep('late');
     };
     const methods: readonly CallbackMethod[] = listener === null ? ['result'] : ['result', 'emit', 'progress'];
     return {
       callback: { url: `${publicUrl()}/v1/callbacks/${key}`, token, methods },
       result,
       refuse,
-      recorded: () => {
-        keep(true);
+      recorded: (failure) => {
+        keep(failure ?? 'recorded');
       },
       close: () => {
         refuse();
@@ -113,7 +113,8 @@ export class Callbacks implements CallbackService {
   async result(name: OperationName, receipt: FinalReceipt): Promise<void> {
     const { settle } = this.#find(name);
     this.#waiting.delete(keyOf(name));
-    if (!(await settle(receipt))) throw alreadyClosed();
+    const kept = await settle(receipt);
+    if (kept !== 'recorded') throw kept === 'late' ? alreadyClosed() : kept;
   }
 
   async emit(name: OperationName, type: string, data: JsonValue): Promise<void> {

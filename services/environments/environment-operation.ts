@@ -11,12 +11,13 @@
  */
 import type { EnvironmentResult } from '../../machines/commands.ts';
 import type { EnvironmentRequest, ResolvedEnvironment, Sequence } from '../../machines/records.ts';
+import type { ServiceError } from '../errors.ts';
 import type { Intake } from '../intake.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { SessionActor } from '../session-actor.ts';
 import type { SessionCredentials } from '../session-credentials.ts';
 import type { TurnLimits } from '../turn-scope.ts';
-import type { EnvironmentDriver, Receipt, SentOperation } from './operation.ts';
+import { lostRecord, type EnvironmentDriver, type Receipt, type SentOperation } from './operation.ts';
 
 // An environment says why it failed in a line or a page, not in a dump.
 const MESSAGE_CHARACTERS_MAX = 4_096;
@@ -60,6 +61,8 @@ export class EnvironmentOperation {
   readonly #whenStopped: Promise<StoppedBy>;
   #stoppedBy: StoppedBy | null = null;
   #closing: Promise<void> | null = null;
+  /** The record of its end failed. */
+  #lost: ServiceError | undefined;
   #resolveStopped: (by: StoppedBy) => void = () => undefined;
 
   constructor(parts: EnvironmentOperationParts) {
@@ -100,7 +103,7 @@ export class EnvironmentOperation {
     }
     const at = await this.#record(end.result);
     if (sent === null) return;
-    if (!end.isGivenUp && at !== null) sent.recorded();
+    if (!end.isGivenUp && (at !== null || this.#lost !== undefined)) sent.recorded(this.#lost);
     await this.#closeOnce(sent, end.isGivenUp ? at : null);
   }
 
@@ -168,6 +171,7 @@ export class EnvironmentOperation {
     } catch (error) {
       // What fails the commit discards the session, which says so by itself.
       if (!actor.isStopped) this.#logFault(error);
+      this.#lost = lostRecord(error);
       return null;
     }
   }

@@ -38,7 +38,7 @@ export function environmentTool({ tenant, sessionId, tool, environment, driver, 
         answer: sent.receipt.then(answerOf).catch(faulty),
         atDeadline: () => sent.atDeadline(),
         mayHaveArrived: () => sent.mayHaveArrived(),
-        recorded: () => sent.recorded(),
+        recorded: (failure) => sent.recorded(failure),
         close: (cancelAs) => sent.close(cancelAs),
       };
     },

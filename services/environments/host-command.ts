@@ -1,8 +1,9 @@
 /** One operation for a host, from its sending to its close; and what is left of it afterwards for the host to hear. */
 import type { Sequence } from '../../machines/records.ts';
+import type { ServiceError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import type { HostEvent, HostNews } from './host-stream.ts';
-import { ENVIRONMENT_CONTRACT, type OperationCall, type OperationRequest, type Receipt, type SentOperation } from './operation.ts';
+import { ENVIRONMENT_CONTRACT, type Kept, type OperationCall, type OperationRequest, type Receipt, type SentOperation } from './operation.ts';
 
 /** What a command asks of the host that it is for. */
 export interface HostOfCommand {
@@ -19,9 +20,9 @@ export class HostCommand implements SentOperation, HostNews {
   readonly #host: HostOfCommand;
   readonly #clock: Clock;
   readonly #sentAt: number;
-  readonly #kept: Promise<boolean>;
+  readonly #kept: Promise<Kept>;
   #resolve: (receipt: Receipt) => void = () => undefined;
-  #resolveKept: (isOnRecord: boolean) => void = () => undefined;
+  #resolveKept: (kept: Kept) => void = () => undefined;
   #isWritten = false;
   #isOver = false;
   #cancelWait: () => void = () => undefined;
@@ -58,15 +59,15 @@ export class HostCommand implements SentOperation, HostNews {
     return { type: 'command', contract: ENVIRONMENT_CONTRACT, operation: { ...this.call.operation, request: this.#requestNow() } };
   }
 
-  /** Resolves with whether the receipt is on record: false where another end came first, or none will stand there. */
-  settle(receipt: Receipt): Promise<boolean> {
-    if (!this.#end()) return Promise.resolve(false);
+  /** Resolves with what became of the receipt. */
+  settle(receipt: Receipt): Promise<Kept> {
+    if (!this.#end()) return Promise.resolve('late');
     this.#resolve(receipt);
     return this.#kept;
   }
 
-  recorded(): void {
-    this.#resolveKept(true);
+  recorded(failure?: ServiceError): void {
+    this.#resolveKept(failure ?? 'recorded');
   }
 
   /** Calls back after a while, unless it is over by then, or somebody came. */
@@ -88,7 +89,7 @@ export class HostCommand implements SentOperation, HostNews {
   }
 
   async close(cancelAs: Sequence | null): Promise<void> {
-    this.#resolveKept(false);
+    this.#resolveKept('late');
     if (!this.#end() || !this.#isWritten || cancelAs === null) return;
     const { session_id, sequence } = this.call.operation;
     await this.#host.cancel(new HostCancel(session_id, sequence));

@@ -128,7 +128,8 @@ export class Hosts implements EnvironmentDriver, HostService {
         details: { field: '/receipt/type' },
       });
     }
-    if (!(await command.settle(receipt))) throw alreadyClosed();
+    const kept = await command.settle(receipt);
+    if (kept !== 'recorded') throw kept === 'late' ? alreadyClosed() : kept;
   }
 
   async emit(holder: HostHolder, { type, data, ...name }: CommandName & { readonly type: string; readonly data: JsonValue }): Promise<void> {

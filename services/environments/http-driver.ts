@@ -8,6 +8,7 @@
  *   H3. No text of an answer is in what is said of it, and neither is the credential.
  */
 import type { Sequence } from '../../machines/records.ts';
+import type { ServiceError } from '../errors.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { Callbacks, OpenCallback } from './callbacks.ts';
 import type { EnvironmentTransport, PostOutcome } from './environment-transport.ts';
@@ -50,8 +51,8 @@ class HttpOperation implements SentOperation {
     return this.#mayHaveArrived;
   }
 
-  recorded(): void {
-    this.#callback?.recorded();
+  recorded(failure?: ServiceError): void {
+    this.#callback?.recorded(failure);
   }
 
   async close(cancelAs: Sequence | null): Promise<void> {

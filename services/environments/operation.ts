@@ -10,6 +10,7 @@
  */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { EnvironmentRequest, ResolvedEnvironment, Sequence } from '../../machines/records.ts';
+import { ServiceError } from '../errors.ts';
 
 export const ENVIRONMENT_CONTRACT = 'environment/v1';
 
@@ -51,6 +52,14 @@ export type Receipt =
   | { readonly type: 'failure'; readonly code: string; readonly message: string; readonly retryable: boolean; readonly details?: JsonObject }
   | { readonly type: 'unknown'; readonly message: string };
 
+/** What became of a receipt that was reported. `late`: another end stands. An error: nobody knows, since its record failed. */
+export type Kept = 'recorded' | 'late' | ServiceError;
+
+/** What whoever reported a result is told where the record of it failed. */
+export function lostRecord(cause: unknown): ServiceError {
+  return new ServiceError('journal_unavailable', 'whether this result was recorded is unknown: look at the session', { cause });
+}
+
 /** A receipt after which nothing more is to come of an operation. */
 export type FinalReceipt = Exclude<Receipt, { readonly type: 'accepted' }>;
 
@@ -80,8 +89,11 @@ export interface SentOperation {
   atDeadline(): 'timeout' | 'unknown';
   /** Whether any of it may have reached its executor. False: it is known that nothing did, and nothing will once it is closed. */
   mayHaveArrived(): boolean;
-  /** The receipt is on record: whoever reported it may be told so. To be called before `close`, where it is so. */
-  recorded(): void;
+  /**
+   * The receipt is on record: whoever reported it may be told so. `failure`: its record failed, so that nobody knows, and
+   * whoever reported it is told that. To be called before `close`, where either is so.
+   */
+  recorded(failure?: ServiceError): void;
   /**
    * Nobody waits any more: what comes later is refused, and whatever the driver holds open for it is let go. To be called
    * once, however the operation ended. `cancelAs`: the sequence of the record that says that the operation was cancelled or

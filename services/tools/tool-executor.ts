@@ -8,6 +8,7 @@
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { Sequence } from '../../machines/records.ts';
 import type { OperationListener } from '../environments/operation.ts';
+import type { ServiceError } from '../errors.ts';
 
 export interface StartedCall {
   readonly input: JsonValue;
@@ -32,8 +33,8 @@ export interface ToolInvocation {
   atDeadline(): 'timeout' | 'unknown';
   /** Whether any of it may have reached whoever carries it out. False: nothing did, and nothing will once it is closed. */
   mayHaveArrived(): boolean;
-  /** The answer is on record: whoever reported it may be told so. To be called before `close`, where it is so. */
-  recorded(): void;
+  /** The answer is on record, or, with `failure`, nobody knows: whoever reported it may be told. To be called before `close`. */
+  recorded(failure?: ServiceError): void;
   /**
    * Nobody waits any more. To be called once, however the call ended. `cancelAs`: the record that says that it was cancelled
    * or ran out of time, where it is one. Resolves when the executor has stopped. Never rejects.

@@ -14,6 +14,8 @@ export interface SentToEnvironment {
   mayHaveArrived: boolean;
   /** What each `close` was called with. */
   readonly closes: readonly (Sequence | null)[];
+  /** What its driver was told of the record of its receipt: that it is there, or the code with which it failed. */
+  readonly records: string[];
   /** Resolves when its executor is known to have stopped: until then `close` does not. At once, unless the test says otherwise. */
   stops: Promise<void>;
   /** The first answer counts. A test may give another, which goes nowhere. */
@@ -78,6 +80,7 @@ export class ScriptedEnvironments implements EnvironmentDrivers {
       atDeadline: 'timeout',
       mayHaveArrived: true,
       closes,
+      records: [],
       stops: Promise.resolve(),
       answer,
     };
@@ -88,7 +91,7 @@ export class ScriptedEnvironments implements EnvironmentDrivers {
       receipt,
       atDeadline: () => sent.atDeadline,
       mayHaveArrived: () => sent.mayHaveArrived,
-      recorded: () => undefined,
+      recorded: (failure) => void sent.records.push(failure?.code ?? 'recorded'),
       close: async (cancelAs) => {
         closes.push(cancelAs);
         await sent.stops;

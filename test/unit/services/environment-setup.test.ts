@@ -25,6 +25,22 @@ describe('a setup', () => {
     });
   });
 
+  it('tells its driver that its answer is on record, or that nobody knows where the record fails', async () => {
+    const brain = await brainWith(['home'], waits);
+    const told: string[] = [];
+    for (const fails of [false, true]) {
+      const created = createOn(brain, ['home']).catch(() => undefined);
+      await quiescence();
+      const sent = brain.environments.sent.all.at(-1);
+      if (fails) brain.disk.plan = ({ kind, path }) => (kind === 'sync' && path.includes('journal') ? { fails: 'EIO' } : undefined);
+      sent?.answer(ACCEPTED);
+      await created;
+      await quiescence();
+      told.push(...(sent?.records ?? []));
+    }
+    expect(told).toEqual(['recorded', 'journal_unavailable']);
+  });
+
   it('is asked of all environments at once, and the create is answered when the last is over', async () => {
     const brain = await brainWith(['home', 'laptop'], waits);
     const created = createOn(brain, ['home', 'laptop']);

@@ -325,6 +325,19 @@ describe('a tool call of an environment', () => {
     expect(invocations(stage)).toHaveLength(1);
   });
 
+  it('tells its driver that nobody knows where the record of its answer fails', async () => {
+    const { stage } = await dispatching(waits);
+    const sending = stage.send();
+    const sent = await invoked(stage);
+    const fault = plan(stage.brain.disk, { kinds: ['sync'], sessionId: stage.sessionId, times: 1 }, { fails: 'EIO' });
+    sent.answer(result('done'));
+    await sending.catch(() => undefined);
+    fault.heal();
+    await quiescence();
+
+    expect([sent.records, sent.closes]).toEqual([['journal_unavailable'], [null]]);
+  });
+
   it.each<[string, (stage: TurnStage) => Promise<void> | void]>([
     ['missing', ({ brain, sessionId }) => brain.disk.boot().remove(`${DATA}/sessions/${sessionId}/credentials`)],
     ['damaged', ({ brain, sessionId }) => brain.disk.damage(`${DATA}/sessions/${sessionId}/credentials`, (bytes) => bytes.slice(0, -1))],

@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { HOST_WAIT_MS } from '../../../../services/environments/host.ts';
-import type { OperationRequest, Receipt } from '../../../../services/environments/operation.ts';
+import { lostRecord, type OperationRequest, type Receipt, type SentOperation } from '../../../../services/environments/operation.ts';
 import { HostStage } from '../../../support/host-stage.ts';
 import { quiescence } from '../../../support/simulated-clock.ts';
 
 const DONE: Receipt = { type: 'result', output: 'flour' };
+const RECORDS: readonly (readonly [(sent: SentOperation) => void, string | null])[] = [
+  [(sent) => sent.recorded(), null],
+  [() => undefined, 'already_closed'],
+  [(sent) => sent.recorded(lostRecord(null)), 'journal_unavailable'],
+];
 const LIFECYCLE = ['setup', 'detach', 'teardown'] as const satisfies readonly OperationRequest['type'][];
 
 let stage: HostStage;
@@ -99,10 +104,10 @@ describe('a command', () => {
     expect(await mine.answer(unwritten.name, DONE)).toBeNull();
   });
 
-  it('has its result taken once that is on record, and refused as late where there will be no record of it', async () => {
+  it('has its result taken once that is on record, refused as late where another end stands, and unknown where the record failed', async () => {
     const host = stage.client();
     await host.start();
-    for (const isRecorded of [true, false]) {
+    for (const [record, told] of RECORDS) {
       const sent = stage.send('invoke', { isRecorded: false });
       await quiescence();
       let heard: string | null = 'nothing yet';
@@ -111,10 +116,10 @@ describe('a command', () => {
       });
       await quiescence();
       expect([sent.receipt, heard]).toEqual([DONE, 'nothing yet']);
-      if (isRecorded) sent.operation.recorded();
+      record(sent.operation);
       await sent.operation.close(null);
       await quiescence();
-      expect(heard).toBe(isRecorded ? null : 'already_closed');
+      expect(heard).toBe(told);
     }
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Callbacks } from '../../../../services/environments/callbacks.ts';
 import type { EnvironmentPost, PostOutcome } from '../../../../services/environments/environment-transport.ts';
 import { httpDriver } from '../../../../services/environments/http-driver.ts';
-import type { EnvironmentDriver, FinalReceipt, OperationCall, OperationListener, OperationRequest, Receipt } from '../../../../services/environments/operation.ts';
+import { lostRecord, type EnvironmentDriver, type FinalReceipt, type OperationCall, type OperationListener, type OperationRequest, type Receipt } from '../../../../services/environments/operation.ts';
 import { ServiceError } from '../../../../services/errors.ts';
 import { Secrets } from '../../../../services/secrets.ts';
 import { systemRandom } from '../../../../services/system.ts';
@@ -214,10 +214,10 @@ describe('a callback of an invoke', () => {
     expect(await second.sent.receipt).toEqual({ type: 'unknown', message: 'hm' });
   });
 
-  it('is answered when its result is on record, and as late where there will be no record of it', async () => {
+  it('is answered when its result is on record, as late where another end stands, and as unknown where the record failed', async () => {
     const stage = await Stage.open();
     stage.records = false;
-    for (const isRecorded of [true, false]) {
+    for (const told of ['taken', 'already_closed', 'journal_unavailable']) {
       const { sent } = await invoked(stage);
       let heard = 'nothing yet';
       const report = stage.callbacks.result(NAME, RESULT).then(
@@ -230,10 +230,10 @@ describe('a callback of an invoke', () => {
       );
       expect(await sent.receipt).toEqual(RESULT);
       expect(heard).toBe('nothing yet');
-      if (isRecorded) sent.recorded();
+      if (told !== 'already_closed') sent.recorded(told === 'taken' ? undefined : lostRecord(null));
       await sent.close(null);
       await report;
-      expect(heard).toBe(isRecorded ? 'taken' : 'already_closed');
+      expect(heard).toBe(told);
     }
   });
 
