@@ -332,7 +332,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: [12],
     changes: [
       { file: 'services/environments/callbacks.ts', search: 'if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);', replace: '' },
-      { file: 'services/environments/callbacks.ts', search: 'keep(false);', replace: 'keep(true);' },
+      { file: 'services/environments/callbacks.ts', search: "keep('late');", replace: "keep('recorded');" },
     ],
   },
   {
@@ -346,12 +346,12 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'take-a-report-before-it-is-recorded',
     breaks: [12],
-    changes: [{ file: 'services/environments/callbacks.ts', search: 'if (!(await settle(receipt))) throw alreadyClosed();', replace: 'void settle(receipt);' }],
+    changes: [{ file: 'services/environments/callbacks.ts', search: 'const kept = await settle(receipt);', replace: "void settle(receipt);\n    const kept = 'recorded';" }],
   },
   {
     name: 'take-a-hosts-result-before-it-is-recorded',
     breaks: [12],
-    changes: [{ file: 'services/environments/hosts.ts', search: 'if (!(await command.settle(receipt))) throw alreadyClosed();', replace: 'void command.settle(receipt);' }],
+    changes: [{ file: 'services/environments/hosts.ts', search: 'const kept = await command.settle(receipt);', replace: "void command.settle(receipt);\n    const kept = 'recorded';" }],
   },
   {
     name: 'leave-out-what-a-tool-is-configured-with',

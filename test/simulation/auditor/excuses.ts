@@ -24,6 +24,7 @@ export class Excuses {
   /** No fault is injected any more: whatever is asked for from now on has no excuse to fail. */
   isHealed = false;
   readonly #askedWhenHealed = new Set<number>();
+  readonly #askedWhileCreating = new Set<number>();
 
   constructor(sessions: DurableSessions, declared: Declared) {
     this.#sessions = sessions;
@@ -50,6 +51,7 @@ export class Excuses {
       this.#deletes.set(request.sessionId, deletes.add(request.number));
     }
     if (request.route === 'create' && !request.isRepeat) this.#creating.add(request.label);
+    if (this.#sessions.ledger(request.sessionId ?? '')?.state === 'creating') this.#askedWhileCreating.add(request.number);
     if (this.isHealed) this.#askedWhenHealed.add(request.number);
   }
 
@@ -60,7 +62,8 @@ export class Excuses {
 
   check(request: Request, code: string): void {
     const { label, sessionId, route } = request;
-    if (route === 'create') this.#creating.delete(label);
+    // A repeat is refused while the first one goes on.
+    if (route === 'create' && !request.isRepeat) this.#creating.delete(label);
     if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
     if (route === 'delete' && code === 'teardown_failed' && sessionId !== null) {
       const deletes = this.#deletes.get(sessionId);
@@ -105,6 +108,8 @@ export class Excuses {
       case 'not_found':
         // Whose a journal is that cannot be read, nobody knows: only the operator is told of it.
         if (request.tenant !== TENANTS[0] && this.#sessions.rotten.has(sessionId ?? '')) return true;
+        // On the lifecycle surface a session is there once it is created.
+        if ((request.route === 'lifecycle' || request.route === 'waiting') && this.#askedWhileCreating.has(request.number)) return true;
         return request.route === 'withdraw' || this.#creating.has(request.label) || sessionId === null || this.#sessions.leaving.has(sessionId) || !this.#sessions.ids.includes(sessionId);
       case 'draining':
         return this.isDraining;
