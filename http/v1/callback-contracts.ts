@@ -36,7 +36,7 @@ export const reportResult = {
     },
   },
   answers: { 204: { description: 'It counts.' } },
-  refusals: ['already_closed'],
+  refusals: ['already_closed', 'journal_unavailable'],
 } as const satisfies OwnTokenContract;
 
 export const reportEmit = {

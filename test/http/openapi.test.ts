@@ -109,6 +109,13 @@ describe('the document', () => {
     }
   });
 
+  it('says what an environment is asked, request by request', () => {
+    const { schemas } = document.document.components;
+    const request = JSON.stringify(schemas['OperationRequest']);
+    for (const type of ['setup', 'invoke', 'cancel', 'detach', 'teardown']) expect(request).toContain(`"const":"${type}"`);
+    expect(JSON.stringify(schemas['EnvironmentOperation'])).toContain('#/components/schemas/OperationRequest');
+  });
+
   it('has an example of every error, which is what its schema says', () => {
     for (const route of document.routes) {
       for (const [code, status] of document.refusals(route)) {
