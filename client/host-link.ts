@@ -5,13 +5,14 @@
  *       token that counts no more is asked for anew, where that can be.
  *   L2. Where another process has the name, the link is over for good: it never takes the name back.
  *   L3. A result is posted until it is taken or refused. An event is posted once.
+ *   L4. Nor is an answer waited for over a connection that is dead: what bears a repeat is given up after as long a silence.
  */
 import { segmentOf } from './address.ts';
-import { BrainAbortError, BrainClosedError, BrainError, BrainHostLostError } from './errors.ts';
-import { connect, isPassing, jsonIn, messagesIn, pauseMs } from './event-connection.ts';
+import { BrainAbortError, BrainClosedError, BrainError, BrainHostLostError, BrainTimeoutError } from './errors.ts';
+import { connect, isPassing, jsonIn, messagesIn, pauseMs, SILENCE_MS } from './event-connection.ts';
 import { failure, type CommandName, type HostNews, type HostReceipt } from './host-wire.ts';
 import type { OpenRequest } from './open-request.ts';
-import type { Transport } from './transport.ts';
+import type { CallOptions, Transport } from './transport.ts';
 
 // A setup waits ten seconds for its host: it is to be back well before that when the server is.
 const PAUSE_MS_MAX = 4_000;
@@ -22,7 +23,7 @@ export interface HostLinkParts {
   readonly host: string;
   readonly transport: Transport;
   /** Another token; null: there is no other. */
-  readonly register: (() => Promise<string>) | null;
+  readonly register: ((options: CallOptions) => Promise<string>) | null;
   /** The first token, where there is one already. */
   readonly token: string | null;
   hear(news: HostNews): void;
@@ -65,7 +66,7 @@ export class HostLink {
     let said = receipt;
     for (let failures = 0; this.#isOpen; failures += 1) {
       try {
-        await this.#post('results', { ...name, receipt: said });
+        await this.#post('results', { ...name, receipt: said }, { timeoutMs: SILENCE_MS });
         return;
       } catch (error) {
         if (!this.#isOpen || (error instanceof BrainError && error.code === 'already_closed')) return;
@@ -73,7 +74,7 @@ export class HostLink {
           said = failure('result_refused', `the call ended, but Brain does not take its result: ${(error as Error).message}`);
           continue;
         }
-        if (!isPassing(error) && !isUnauthorized(error)) {
+        if (!mayComeBack(error) && !isUnauthorized(error)) {
           this.#parts.onRefusal(error as Error);
           return;
         }
@@ -118,7 +119,7 @@ export class HostLink {
     let connection: OpenRequest | null = null;
     let steady = (): void => undefined;
     try {
-      if (this.#token === null && register !== null) this.#token = await register();
+      if (this.#token === null && register !== null) this.#token = await register({ timeoutMs: SILENCE_MS });
       connection = transport.begin(undefined);
       const body = await connect(transport, connection, { path: `/v1/hosts/${segmentOf(host)}/commands`, token: this.#token ?? '' });
       if (body === null) return null;
@@ -148,7 +149,7 @@ export class HostLink {
       this.#token = null;
       return null;
     }
-    return isPassing(error) ? null : error;
+    return mayComeBack(error) ? null : error;
   }
 
   #end(error: Error): void {
@@ -164,9 +165,9 @@ export class HostLink {
     for (const waiting of all) settle(waiting);
   }
 
-  #post(method: 'results' | 'emit' | 'progress', body: object): Promise<unknown> {
+  #post(method: 'results' | 'emit' | 'progress', body: object, options: CallOptions = {}): Promise<unknown> {
     const { transport, host } = this.#parts;
-    return transport.call({ method: 'POST', path: `/v1/hosts/${segmentOf(host)}/${method}`, body, ...(this.#token === null ? {} : { token: this.#token }) });
+    return transport.call({ method: 'POST', path: `/v1/hosts/${segmentOf(host)}/${method}`, body, ...options, ...(this.#token === null ? {} : { token: this.#token }) });
   }
 
   async #pause(ms: number): Promise<void> {
@@ -182,6 +183,11 @@ export class HostLink {
       pausing.release();
     }
   }
+}
+
+/** Whether another try may do better, also where the silence of a connection was the trouble. */
+function mayComeBack(error: unknown): boolean {
+  return isPassing(error) || error instanceof BrainTimeoutError;
 }
 
 function isUnauthorized(error: unknown): boolean {

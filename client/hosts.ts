@@ -92,7 +92,7 @@ export class Hosts {
       host,
       transport,
       token: null,
-      register: async () => (await registerHost(transport, { name: host, incarnation: this.#incarnation })).token,
+      register: async (options) => (await registerHost(transport, { name: host, incarnation: this.#incarnation }, options)).token,
       hear: (news) => commands.hear(news),
       onEnd(error) {
         commands.abandon(error);
