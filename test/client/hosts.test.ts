@@ -1,7 +1,7 @@
 /** Tools that run in the process of the client, called by a server. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { BrainHostLostError, hostEnv, httpEnv, tool, ToolError, type Session, type Tool, type ToolContext } from '../../client/index.ts';
+import { BrainClosedError, BrainHostLostError, hostEnv, httpEnv, tool, ToolError, type Session, type Tool, type ToolContext } from '../../client/index.ts';
 import { allOf } from '../support/all-of.ts';
 import { gate } from '../support/gate.ts';
 import { OwnServer } from '../support/own-server.ts';
@@ -285,14 +285,20 @@ describe('the life of a host', () => {
     expect((await server.client().sessions.get(session.id)).status).toBe('running');
   });
 
-  it('S-215: is of one client: another one made of it by its token serves for itself', async () => {
-    const parent = server.client();
-    const child = parent.withToken(undefined);
-    const ofParent = await parent.sessions.create({ environments: [hostEnv({ name: 'one', tools: [adding()] })] });
-    const ofChild = await child.sessions.create({ environments: [hostEnv({ name: 'two', tools: [adding()] })] });
-    await child.close();
-    expect(await ask(ofParent, 'call sum {"a":1}')).toContain('6');
-    void ofChild;
+  it('S-215: is of one client: another one made of it by its token serves for itself, whichever of the two is closed', async () => {
+    for (const closed of ['parent', 'child'] as const) {
+      const parent = server.client();
+      const clients = { parent, child: parent.withToken(undefined) };
+      const serving = (name: 'parent' | 'child'): Promise<Session> =>
+        clients[name].sessions.create({ environments: [hostEnv({ name: `${name}-of-${closed}`, tools: [adding()] })] });
+      const sessions = { parent: await serving('parent'), child: await serving('child') };
+      await clients[closed].close();
+
+      const open = closed === 'parent' ? 'child' : 'parent';
+      expect(await ask(sessions[open], 'call sum {"a":1}')).toContain('6');
+      await expect(clients[closed].list()).rejects.toBeInstanceOf(BrainClosedError);
+      await clients[open].close();
+    }
   });
 
   it('S-224, S-227: passes its signal on to a child, whose turn is over when the call is', async () => {
