@@ -178,6 +178,17 @@ describe('a command', () => {
     expect([scene.calls.length, scene.errors]).toEqual([1, []]);
   });
 
+  it('has its result posted again where the answer is swallowed, after as long as any silence lasts', async () => {
+    let isSwallowed = true;
+    const scene = await new Scene((request) => (isResult(request) && isSwallowed ? never() : undefined)).serve();
+    await scene.tell(command());
+    isSwallowed = false;
+    expect(scene.results).toEqual([DONE]);
+    await scene.clock.advance(SILENCE_MS + ANY_PAUSE_MS);
+
+    expect([scene.results, scene.calls.length, scene.errors]).toEqual([[DONE, DONE], 1, []]);
+  });
+
   it('is left alone once Brain says that it is over', async () => {
     const scene = await new Scene((request) => (isResult(request) ? refusal('already_closed', 409) : undefined)).serve();
     await scene.tell(command());
@@ -264,6 +275,25 @@ describe('the stream of a host', () => {
     expect(scene.lines.filter((line) => line === 'POST /v1/hosts')).toHaveLength(2);
     const incarnations = scene.network.sent.filter(({ path }) => path === '/v1/hosts').map(({ body }) => JSON.stringify(body));
     expect(new Set(incarnations).size).toBe(1);
+    expect([scene.streams.length, scene.errors]).toEqual([2, []]);
+  });
+
+  it('is registered for again where the answer to that is swallowed', async () => {
+    let isRefused = false;
+    let isSwallowed = false;
+    const scene = await new Scene((request) => {
+      if (isStream(request) && isRefused) return refusal('unauthorized', 401);
+      return request.path === '/v1/hosts' && isSwallowed ? never() : undefined;
+    }).serve();
+    isRefused = true;
+    isSwallowed = true;
+    scene.streams[0]?.end();
+    await scene.clock.advance(2 * ANY_PAUSE_MS);
+    expect(scene.lines.at(-1)).toBe('POST /v1/hosts');
+    isRefused = false;
+    isSwallowed = false;
+    await scene.clock.advance(SILENCE_MS + 2 * ANY_PAUSE_MS);
+
     expect([scene.streams.length, scene.errors]).toEqual([2, []]);
   });
 
