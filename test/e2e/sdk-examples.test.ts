@@ -1,6 +1,6 @@
 /** The examples of the client, run as they stand in the documents, and the package as somebody installs it. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -53,32 +53,6 @@ describe('the examples', () => {
   it('are all run', async () => {
     expect((await readdir(EXAMPLES)).filter((file) => file !== 'page').toSorted()).toEqual(Object.keys(SAID).toSorted());
   });
-
-  it('S-177, S-178, L-005: read events from a cursor that is saved, and follow a session from the one that was kept', async () => {
-    const script = `
-      import { Brain } from '@aexhq/brain';
-      const brain = new Brain(process.env.BRAIN_URL, process.env.BRAIN_API_KEY);
-      const { id } = await brain.sessions.create();
-      const { session_id, sequence } = await (await brain.sessions.get(id)).submit('hello', { idempotencyKey: 'one' });
-      const session = await brain.sessions.get(session_id);
-      const told = await brain.create({ harness: 'chat', config: { model: 'demo/echo', instructions: 'Answer in one paragraph.', tools: [] } });
-      await told.queue('Summarize our plan.', { key: 'msg-0001' });
-      for await (const event of told.stream({ after: '0' })) if (event.type === 'session.status' && event.status === 'idle' && event.input_id) break;
-      while ((await session.refresh()).status === 'running');
-      let cursor = sequence - 1;
-      const seen = [];
-      for await (const event of session.events(cursor)) { seen.push(event.type); cursor = event.sequence; }
-      await told.interrupt(); await told.resume(); await told.close();
-      console.log(seen[0], seen.at(-1), (await session.transcript()).messages.length, (await brain.list(undefined, 1)).sessions.length);
-      await brain.close();`;
-    const file = path.join(ROOT, 'dist', 'printed-example.mjs');
-    await writeFile(file, script);
-    try {
-      expect(await output(file)).toBe('turn_started turn_ended 2 1\n');
-    } finally {
-      await rm(file);
-    }
-  });
 });
 
 describe.skipIf(!(await hasChromium()))('a page that serves a tool', () => {
@@ -116,18 +90,51 @@ describe.skipIf(!(await hasChromium()))('a page that serves a tool', () => {
   });
 });
 
-describe('the package', () => {
-  it('packed and unpacked in an empty project, runs there, with its types', async () => {
+/** By npm, out of what it has kept; where that is not all, unpacked, with links to what it depends on. */
+async function install(tarball: string, project: string): Promise<void> {
+  await mkdir(project, { recursive: true });
+  await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
+  try {
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--prefer-offline', tarball], { cwd: project });
+  } catch {
+    console.warn('not installed by npm, which has not kept all that the package depends on: unpacked and linked');
+    const installed = path.join(project, 'node_modules/@aexhq/brain');
+    await rm(path.join(project, 'node_modules'), { recursive: true, force: true });
+    await mkdir(installed, { recursive: true });
+    await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
+    const { dependencies } = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8')) as { readonly dependencies: Readonly<Record<string, string>> };
+    for (const name of Object.keys(dependencies)) {
+      const link = path.join(project, 'node_modules', name);
+      await mkdir(path.dirname(link), { recursive: true });
+      await symlink(path.join(ROOT, 'node_modules', name), link);
+    }
+  }
+}
+
+const NODE_24 = ['--offline', '--yes', 'node@24'];
+
+/** Whether npm has kept it: nothing is fetched for a test. */
+async function hasNode24(): Promise<boolean> {
+  const isThere = await run('npx', [...NODE_24, '--version']).then(({ stdout }) => stdout.startsWith('v24.'), () => false);
+  if (!isThere) console.warn('skipped: npm has kept no Node 24');
+  return isThere;
+}
+
+const isNode24There = await hasNode24();
+
+describe('the package, packed and installed in an empty project', () => {
+  let project: string;
+
+  beforeAll(async () => {
     const { stdout } = await run('npm', ['pack', '--json', '--offline', '--pack-destination', directory], { cwd: ROOT });
     const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];
-    const project = path.join(directory, 'project');
-    const installed = path.join(project, 'node_modules/@aexhq/brain');
-    await mkdir(installed, { recursive: true });
-    await run('tar', ['-xzf', path.join(directory, filename), '-C', installed, '--strip-components', '1']);
-    // What it depends on, as an installation without a network finds it.
-    for (const name of ['eventsource-parser', 'zod']) await symlink(path.join(ROOT, 'node_modules', name), path.join(project, 'node_modules', name));
-    await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
+    project = path.join(directory, 'project');
+    await install(path.join(directory, filename), project);
     await cp(path.join(EXAMPLES, 'own-tool.mjs'), path.join(project, 'own-tool.mjs'));
+    await cp(path.join(ROOT, 'test/support/installed-package.mjs'), path.join(project, 'session.mjs'));
+  });
+
+  it('runs there, with its types', async () => {
     const typed = `import { Brain, tool } from '@aexhq/brain';\nimport { z } from 'zod';\nexport const t = tool({ name: 'a', description: 'b', input: z.object({ n: z.number() }), run: ({ n }) => n.toFixed() });\nexport const b: Promise<string | undefined> = new Brain().sessions.create({ tools: [t] }).then((s) => s.send('x')).then((turn) => turn.result?.text);\n`;
     await writeFile(path.join(project, 'typed.ts'), typed);
     await writeFile(path.join(project, 'wrong.ts'), typed.replace('n.toFixed()', 'n.toUpperCase()'));
@@ -137,5 +144,15 @@ describe('the package', () => {
     expect(await output(path.join(project, 'own-tool.mjs'), project)).toMatch(SAID['own-tool.mjs'] as RegExp);
     await tsc('typed.ts');
     await expect(tsc('wrong.ts')).rejects.toMatchObject({ stdout: expect.stringContaining('toUpperCase') });
+  });
+
+  it('L-005: has the client and the server that a program runs in itself', async () => {
+    expect(await output('session.mjs', project)).toMatch(/^Node \d+: ended, .*marked\.\n$/);
+  });
+
+  it.skipIf(!isNode24There)('has them on Node 24 too', async () => {
+    const { stdout } = await run('npx', [...NODE_24, 'session.mjs'], { cwd: project, timeout: 60_000 });
+
+    expect(stdout).toMatch(/^Node 24: ended, .*marked\.\n$/);
   });
 });
