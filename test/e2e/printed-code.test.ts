@@ -54,7 +54,7 @@ async function said(name: string, program: string): Promise<Readonly<Record<stri
 }
 
 describe('the printed code', () => {
-  it('L-007, S-084, S-177, S-195, S-206, S-212, S-215: submits, reads from a cursor, interrupts, and closes the client at last', async () => {
+  it('L-007, S-084, S-177, S-178, S-195, S-206, S-215: submits, reads from a cursor, interrupts, and closes the client at last', async () => {
     const answer = await said(
       'sessions',
       `import type { RecordedEvent } from "@aexhq/brain";
