@@ -5,6 +5,8 @@
  *       until the client is closed: no create that fails and no session that ends lets go of it.
  *   H2. A session's calls go to the tools that its own create brought along. Those of sessions that others made, or an
  *       earlier process, go to what was served last.
+ *   H3. Tools that stand alone are of one environment. It is declared with those of the creates that are under way, and
+ *       with nothing else: what was refused, and what earlier creates brought, burdens no further one.
  */
 import { BrainClosedError } from './errors.ts';
 import { declareEnvironment, hostEnv, type HostEnvironment } from './environments.ts';
@@ -36,7 +38,10 @@ export class Hosts {
   readonly #hosted = new Map<string, Hosted>();
   readonly #environments = new Map<string, HostedEnvironment>();
   readonly #ofSessions = new Map<string, ReadonlyMap<string, HostedEnvironment>>();
+  /** All that this process can run of it. */
   readonly #ownTools = new Map<string, Tool>();
+  /** Of those who are not done with the declaration yet, in the order in which they came. */
+  readonly #inUse = new Set<readonly Tool[]>();
   #declared: Promise<void> = Promise.resolve();
 
   constructor(parts: HostsParts) {
@@ -49,27 +54,40 @@ export class Hosts {
     return hostEnv({ name: this.#parts.host ?? OWN_TOOLS, tools });
   }
 
-  /** Declares it, and resolves when its commands can come. */
-  async serve(environment: HostEnvironment, options: CallOptions): Promise<void> {
+  /** Declares it, and resolves when its commands can come: with what says that its declaration is needed no more. */
+  async serve(environment: HostEnvironment, options: CallOptions): Promise<() => void> {
     const { transport } = this.#parts;
     const host = environment.host ?? this.#parts.host ?? environment.name;
     const isOwn = environment.name === this.ownEnvironment([]).name;
-    if (isOwn) for (const tool of environment.tools) this.#ownTools.set(tool.name, tool);
-    // Every tool that stands alone is of the same environment: what is declared of it only grows, whoever comes when.
-    const tools = isOwn ? [...this.#ownTools.values()] : environment.tools;
-    this.#environments.set(environment.name, { ...environment, tools });
-    const declare = (): Promise<void> => declareEnvironment(transport, { ...environment, host, tools }, options);
-    if (isOwn) {
-      const declared = this.#declared.then(declare);
-      this.#declared = declared.catch(() => undefined);
-      await declared;
-    } else await declare();
+    if (isOwn) await this.#declareOwn({ ...environment, host }, options);
+    else {
+      await declareEnvironment(transport, { ...environment, host }, options);
+      this.#environments.set(environment.name, environment);
+    }
+    const done = (): void => void this.#inUse.delete(environment.tools);
     const request = transport.begin(options.signal);
     try {
       await request.race(this.#hostOf(host).link.connected());
+      return done;
+    } catch (error) {
+      done();
+      throw error;
     } finally {
       request.release();
     }
+  }
+
+  /** One after the other: each declares what those before it still need. */
+  async #declareOwn(environment: HostEnvironment, options: CallOptions): Promise<void> {
+    const declared = this.#declared.then(async () => {
+      const tools = toolsByName([...this.#inUse, environment.tools]);
+      await declareEnvironment(this.#parts.transport, { ...environment, tools }, options);
+      this.#inUse.add(environment.tools);
+      for (const tool of environment.tools) this.#ownTools.set(tool.name, tool);
+      this.#environments.set(environment.name, { ...environment, tools: [...this.#ownTools.values()] });
+    });
+    this.#declared = declared.catch(() => undefined);
+    await declared;
   }
 
   bind(sessionId: string, environments: readonly HostEnvironment[]): void {
@@ -111,6 +129,11 @@ export class Hosts {
     if (request.type === 'teardown') this.#ofSessions.delete(sessionId);
     return receipt;
   }
+}
+
+/** Of one name the last. */
+function toolsByName(lists: readonly (readonly Tool[])[]): readonly Tool[] {
+  return [...new Map(lists.flat().map((tool) => [tool.name, tool])).values()];
 }
 
 export function voiceOf(link: HostLink, { session_id, sequence }: HostOperation, signal: AbortSignal): Parameters<typeof carryOut>[2] {

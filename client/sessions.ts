@@ -21,20 +21,25 @@ export class Sessions {
     const { idleTtlMs, afterStop, ...same } = create;
     const { environments, tools } = this.#withOwnTools(create);
     const hosted: HostEnvironment[] = [];
-    for (const environment of environments ?? []) {
-      if (typeof environment === 'string') continue;
-      if (environment.driver === 'http') await declareEnvironment(this.#transport, environment, rest);
-      else {
-        await this.#hosts.serve(environment, rest);
-        hosted.push(environment);
+    const declared: (() => void)[] = [];
+    try {
+      for (const environment of environments ?? []) {
+        if (typeof environment === 'string') continue;
+        if (environment.driver === 'http') await declareEnvironment(this.#transport, environment, rest);
+        else {
+          declared.push(await this.#hosts.serve(environment, rest));
+          hosted.push(environment);
+        }
       }
+      const names = environments?.map((environment) => (typeof environment === 'string' ? environment : environment.name));
+      // What is undefined is left out of the JSON.
+      const body = { ...same, environments: names, tools, idle_ttl_ms: idleTtlMs, after_stop: afterStop };
+      const info = (await this.#transport.call({ method: 'POST', path: '/v1/sessions', body, idempotencyKey, ...rest })) as SessionAnswer;
+      this.#hosts.bind(info.session_id, hosted);
+      return new Session(this.#transport, info);
+    } finally {
+      for (const done of declared) done();
     }
-    const names = environments?.map((environment) => (typeof environment === 'string' ? environment : environment.name));
-    // What is undefined is left out of the JSON.
-    const body = { ...same, environments: names, tools, idle_ttl_ms: idleTtlMs, after_stop: afterStop };
-    const info = (await this.#transport.call({ method: 'POST', path: '/v1/sessions', body, idempotencyKey, ...rest })) as SessionAnswer;
-    this.#hosts.bind(info.session_id, hosted);
-    return new Session(this.#transport, info);
   }
 
   /** Tools that no environment of the create has get one. */

@@ -67,6 +67,33 @@ describe('a tool of the own process', () => {
     expect([await ask(first, 'call sum {"a":1,"b":1}'), await ask(second, 'call shout {"text":"hey"}')]).toEqual([expect.stringContaining('2'), expect.stringContaining('HEY')]);
   });
 
+  it('does not come back after the server refused it: the next create is not burdened with it', async () => {
+    const brain = server.client();
+    const refused = tool({ name: 'no name at all', description: 'x', input: { type: 'object' }, run: () => null });
+    await expect(brain.sessions.create({ tools: [refused] })).rejects.toMatchObject({ code: 'invalid_request' });
+
+    expect(await ask(await brain.sessions.create({ tools: [adding()] }), 'call sum {"a":2}')).toContain('7');
+  });
+
+  it('may have any number of others before it, each in a create of its own, and the first is still served', async () => {
+    const brain = server.client();
+    const named = (name: string): Tool => tool({ name, description: 'Says its name.', input: { type: 'object' }, run: () => name });
+    const many = (from: number): Tool[] => Array.from({ length: 100 }, (_, index) => named(`t${from + index}`));
+    const first = await brain.sessions.create({ tools: many(0) });
+    const second = await brain.sessions.create({ tools: many(100) });
+
+    expect([await ask(first, 'call t7 {}'), await ask(second, 'call t107 {}')]).toEqual([expect.stringContaining('t7'), expect.stringContaining('t107')]);
+  });
+
+  it('is there for its create, though others bring theirs at the same time', async () => {
+    const brain = server.client();
+    const named = (name: string): Tool => tool({ name, description: 'Says its name.', input: { type: 'object' }, run: () => name });
+    const sessions = await Promise.all(['one', 'two', 'three', 'four'].map((name) => brain.sessions.create({ tools: [named(name)] })));
+
+    expect(sessions.map(({ info }) => info.tools)).toEqual([['one'], ['two'], ['three'], ['four']]);
+    expect(await ask(sessions[0] as Session, 'call one {}')).toContain('one');
+  });
+
   it('is the one that the session brought along, though another create brought one of the same name', async () => {
     const brain = server.client();
     const one = await brain.sessions.create({ tools: [adding(() => 'of the first')] });
