@@ -3,6 +3,7 @@
  *
  *   P1. Whatever happens there is a receipt. An error's message is in it, its stack and its cause are not.
  *   P2. A result that is no JSON is an error that says so.
+ *   P3. Nothing of a tool's is asked a second time: what is handed on is plain data.
  */
 import type { HookContext } from './environments.ts';
 import { failure, type HostOperation, type HostReceipt } from './host-wire.ts';
@@ -48,7 +49,8 @@ async function invoke(
   if (tool === undefined) return failure('unknown_tool', `this process has no tool ${name}`);
   const context: ToolContext = { ...voice, sessionId, sequence, tool: name };
   const output = await tool.call(input, context);
-  return isJson(output) ? { type: 'result', output: output ?? null } : failure('result_not_json', 'the tool ran, but what it returned cannot be said as JSON');
+  const plain = plainOf(output ?? null);
+  return plain === undefined ? failure('result_not_json', 'the tool ran, but what it returned cannot be said as JSON') : { type: 'result', output: plain };
 }
 
 async function runHook({ session_id: sessionId, sequence, environment: name, request }: HostOperation, environment: HostedEnvironment, signal: AbortSignal): Promise<void> {
@@ -60,21 +62,38 @@ async function runHook({ session_id: sessionId, sequence, environment: name, req
   else throw new ToolError('this client is too old for what was asked of it', { code: 'unknown_operation' });
 }
 
-function isJson(output: unknown): boolean {
+/** Undefined: it cannot be said as JSON. */
+function plainOf(value: unknown): unknown {
   try {
-    return output === undefined || JSON.stringify(output) !== undefined;
+    const text = JSON.stringify(value) as string | undefined;
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 function failureOf(error: unknown): HostReceipt {
-  if (error instanceof UnfitInput) return failure('invalid_input', clipped(error.message));
-  const message = clipped(error instanceof Error ? error.message : String(error));
+  try {
+    return failureIn(error);
+  } catch {
+    // What was thrown throws, too, when it is looked at.
+    return failure('tool_failed', 'the tool threw what cannot be put into words');
+  }
+}
+
+function failureIn(error: unknown): HostReceipt {
+  const { message: said } = error instanceof Error ? (error as { readonly message: unknown }) : { message: error };
+  const message = clipped(String(said));
+  if (error instanceof UnfitInput) return failure('invalid_input', message);
   if (!(error instanceof ToolError)) return failure('tool_failed', message);
-  const { code, retryable, details } = error;
-  const said = { type: 'failure', code: code.slice(0, CODE_CHARACTERS_MAX) || 'tool_failed', message, retryable } as const;
-  return details !== undefined && isJson(details) ? { ...said, details } : said;
+  const { code, retryable, details } = error as { readonly code: unknown; readonly retryable: unknown; readonly details: unknown };
+  const told = { type: 'failure', code: (typeof code === 'string' && code.slice(0, CODE_CHARACTERS_MAX)) || 'tool_failed', message, retryable: retryable === true } as const;
+  const plain = plainOf(details);
+  return isObject(plain) ? { ...told, details: plain } : told;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function clipped(message: string): string {

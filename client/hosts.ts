@@ -138,7 +138,16 @@ function toolsByName(lists: readonly (readonly Tool[])[]): readonly Tool[] {
 
 export function voiceOf(link: HostLink, { session_id, sequence }: HostOperation, signal: AbortSignal): Parameters<typeof carryOut>[2] {
   const name = { session_id, sequence };
-  return { signal, emit: (type, data) => link.emit(name, type, data), progress: (progress) => link.progress(name, progress) };
+  return {
+    signal,
+    emit(type, data) {
+      const emitted = link.emit(name, type, data);
+      // It is the tool's to hear that it was refused. One that does not listen is not ended by it.
+      emitted.catch(() => undefined);
+      return emitted;
+    },
+    progress: (progress) => link.progress(name, progress),
+  };
 }
 
 export async function registerHost(transport: Transport, process: { readonly name: string; readonly incarnation: string }, options: CallOptions = {}): Promise<RegisteredHost> {

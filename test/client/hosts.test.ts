@@ -138,6 +138,23 @@ describe('a tool of the own process', () => {
     expect(JSON.stringify(await allOf(session.events()))).not.toMatch(/hosts\.test|\.ts:\d/);
   });
 
+  it('goes on after a refused event of its own that it does not wait for', async () => {
+    const refused: Promise<unknown>[] = [];
+    const session = await server.client().sessions.create({
+      tools: [
+        adding((_, context) => {
+          const emitted = context.emit('no type at all', {});
+          refused.push(emitted.then(() => 'taken', (error: unknown) => error));
+          void context.emit('no type at all', {});
+          return 1;
+        }),
+      ],
+    });
+
+    expect(await ask(session, 'call sum {"a":1}')).toContain('1');
+    expect(await refused[0]).toMatchObject({ code: 'reserved_type' });
+  });
+
   it('does not run on an input that its type refuses where the JSON Schema does not', async () => {
     const inputs: unknown[] = [];
     const even = tool({
