@@ -25,7 +25,7 @@ export interface CheckedJsonSchema<T> {
   /** A JSON Schema, for the model. */
   readonly schema: JsonSchema;
   /** The value, or a throw that says what is wrong with it. */
-  readonly parse: (value: unknown) => T;
+  readonly parse: (value: unknown) => T | Promise<T>;
 }
 
 export type OutputType<T> = StandardSchema<T> | CheckedJsonSchema<T>;
@@ -50,7 +50,7 @@ export async function checkValue<T>(type: OutputType<T>, json: unknown): Promise
     return result.issues === undefined ? { kind: 'valid', value: result.value } : { kind: 'refused', problem: result.issues.map(issueText).join('; ') };
   }
   try {
-    return { kind: 'valid', value: type.parse(json) };
+    return { kind: 'valid', value: await type.parse(json) };
   } catch (error) {
     return { kind: 'refused', problem: error instanceof Error ? error.message : String(error) };
   }

@@ -8,6 +8,7 @@
 import type { EventPageAnswer } from '../http/wire/answers.ts';
 import type { LivingEvent, RecordedEvent } from '../http/wire/event-types.ts';
 import { pathWith } from './address.ts';
+import { assertCallOptions } from './call-arguments.ts';
 import { sendUntilAborted, type Progress } from './cancelled-send.ts';
 import { jsonIn } from './event-connection.ts';
 import { follow } from './event-stream.ts';
@@ -74,6 +75,7 @@ export class Session {
   async send<T>(input: Input, options: OutputOptions<T>): Promise<StructuredTurn<T>>;
   async send(input: Input, options?: SendOptions): Promise<TurnAnswer>;
   async send(input: Input, options: SendOptions & { readonly output?: OutputRequest<unknown> } = {}): Promise<TurnAnswer> {
+    assertCallOptions(options);
     const { output, idempotencyKey = this.#newKey(), ...rest } = options;
     if (output === undefined) return this.#send(input, { ...rest, idempotencyKey });
     return sendForOutput((next, key) => this.#send(next, { ...rest, idempotencyKey: key }), { input, output, idempotencyKey });

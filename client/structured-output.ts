@@ -6,6 +6,7 @@
  *       again, and what was answered is not asked twice.
  */
 import type { TurnAnswer } from '../http/wire/answers.ts';
+import { assertCallOptions, assertRetries } from './call-arguments.ts';
 import { StructuredOutputError, type OutputAttempt } from './errors.ts';
 import { checkAnswer, jsonSchemaOf, type OutputType } from './output-type.ts';
 import type { Input } from './session-types.ts';
@@ -25,6 +26,9 @@ export async function sendForOutput<T>(
   { input, output, idempotencyKey }: { readonly input: Input; readonly output: OutputRequest<T>; readonly idempotencyKey: string },
 ): Promise<StructuredTurn<T>> {
   const { type, maxRetries = RETRIES } = output;
+  assertRetries(maxRetries);
+  // The longest of the keys.
+  if (maxRetries > 0) assertCallOptions({ idempotencyKey: `${idempotencyKey}.${maxRetries}` });
   const attempts: OutputAttempt[] = [];
   let next = withInstruction(input, type);
   for (;;) {

@@ -8,6 +8,7 @@
  */
 import type { ErrorAnswer } from '../http/wire/answers.ts';
 import { headerText, parseBaseUrl, parseToken } from './address.ts';
+import { assertCallOptions, assertSignal } from './call-arguments.ts';
 import { BrainClosedError, BrainConnectionError, BrainError, BrainTimeoutError } from './errors.ts';
 import { OpenRequest } from './open-request.ts';
 import type { ClientPorts } from './ports.ts';
@@ -68,6 +69,7 @@ export class Transport {
   /** A request under way; whoever begins it releases it. */
   begin(signal: AbortSignal | undefined): OpenRequest {
     this.assertOpen();
+    assertSignal(signal);
     const request = new OpenRequest(signal);
     this.#open.add(request);
     request.onRelease(() => {
@@ -78,6 +80,7 @@ export class Transport {
 
   /** The body of an answer; null where it has none. */
   async call(call: Call): Promise<unknown> {
+    assertCallOptions(call);
     const request = this.begin(call.signal);
     this.#bound(request, call);
     try {

@@ -40,6 +40,24 @@ describe('a tool that throws', () => {
   });
 });
 
+describe('an input', () => {
+  it('is waited for, where its type takes its time', async () => {
+    const inputs: unknown[] = [];
+    const parse = async (value: unknown): Promise<unknown> => {
+      if (value === 1) throw new Error('not one');
+      return 'parsed';
+    };
+    const slow = tool({ name: 'slow', description: 'Waits.', input: { schema: {}, parse }, run: (input) => void inputs.push(input) });
+    const voice = { signal: new AbortController().signal, emit: () => Promise.resolve(), progress: () => undefined };
+    const receipt = (input: unknown): Promise<HostReceipt> =>
+      carryOut({ session_id: 's', sequence: 3, environment: 'box', request: { type: 'invoke', tool: 'slow', input } }, { tools: [slow] }, voice);
+
+    expect(await receipt(1)).toMatchObject({ code: 'invalid_input', message: 'not one' });
+    expect(await receipt(2)).toMatchObject({ type: 'result' });
+    expect(inputs).toEqual(['parsed']);
+  });
+});
+
 describe('a result', () => {
   it('is asked for its JSON once', async () => {
     let asked = 0;

@@ -1,6 +1,6 @@
 /** Requests over a network that fails: what is sent again, under which key, and what the caller hears. */
 import { describe, expect, it } from 'vitest';
-import { Brain, BrainAbortError, BrainConnectionError, BrainError, BrainTimeoutError } from '../../client/index.ts';
+import { Brain, BrainAbortError, BrainConnectionError, BrainError, BrainTimeoutError, httpEnv } from '../../client/index.ts';
 import type { Session } from '../../client/session.ts';
 import { ERROR_RULES } from '../../http/errors.ts';
 import type { KnownErrorCode } from '../../client/errors.ts';
@@ -30,6 +30,32 @@ const MUTATIONS: Readonly<Record<string, (session: Session, key?: { readonly ide
   changeMetadata: (session, key) => session.changeMetadata({ a: 'b' }, key),
   delete: (session, key) => session.delete(key),
 };
+
+describe('an option that cannot be meant', () => {
+  const type = { schema: {}, parse: (value: unknown) => value };
+
+  it.each<readonly [string, object]>([
+    ...[Number.NaN, -1, '5', null].map((timeoutMs) => ['timeoutMs', { timeoutMs }] as const),
+    ...['', 'a\nb', 'k'.repeat(257), 'é'.repeat(129), 7].map((idempotencyKey) => ['idempotencyKey', { idempotencyKey }] as const),
+    ...[{}, 'now', null].map((signal) => ['signal', { signal }] as const),
+    ...[Number.NaN, 'a', -1, 1.5].map((maxRetries) => ['maxRetries', { output: { type, maxRetries } }] as const),
+    ['idempotencyKey', { idempotencyKey: 'k'.repeat(256), output: { type } }],
+  ])('%s is refused by its name, and nothing is sent: %j', async (name, options) => {
+    const { session, network } = await scene(() => json({}));
+
+    await expect(session.send('hello', options)).rejects.toThrow(TypeError);
+    await expect(session.send('hello', options)).rejects.toThrow(name);
+    expect(network.sent).toHaveLength(1);
+  });
+
+  it('keeps a create from declaring anything', async () => {
+    const network = new ScriptedFetch(() => json(SESSION, 201));
+    const shop = httpEnv({ name: 'shop', url: 'https://tools.example', tools: [] });
+
+    await expect(new Brain({ fetch: network.fetch }).sessions.create({ environments: [shop] }, { idempotencyKey: '' })).rejects.toThrow(/idempotencyKey/);
+    expect(network.sent).toEqual([]);
+  });
+});
 
 describe('what changes something', () => {
   it.each(Object.entries(MUTATIONS))('%s is sent once, and an error of the connection tells the key to send it with again', async (_name, call) => {

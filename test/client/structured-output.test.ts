@@ -43,6 +43,21 @@ describe('a send for an answer of a type', () => {
     expect(lastMessage()).toContain('required');
   });
 
+  it('waits for a type that takes its time, whichever way it decides', async () => {
+    answers = ['{"age":-1}', '{"age":36}'];
+    const parse = async (value: unknown): Promise<number> => {
+      const { age } = z.object({ age: z.number() }).parse(value);
+      if (age < 0) throw new Error('nobody is that young');
+      return age;
+    };
+
+    const { output } = await session.send('How old?', { output: { type: { schema: {}, parse } } });
+
+    expectTypeOf(output).toEqualTypeOf<number>();
+    expect(output).toBe(36);
+    expect(lastMessage()).toContain('nobody is that young');
+  });
+
   it.each(['```json\n{"name":"Ada","age":36}\n```', 'Here you are:\n```\n{"name":"Ada","age":36}\n```\nAnything else?', ' \n{"name":"Ada","age":36}\n'])('finds the value in %j', async (text) => {
     answers = [text];
 
