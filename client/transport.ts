@@ -143,7 +143,11 @@ export class Transport {
       return await request.race(coming);
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
-      throw new BrainConnectionError('Brain was not reached, or the connection was lost before its answer', { idempotencyKey, cause: error });
+      const { origin } = new URL(this.#baseUrl);
+      const said = reasonOf(error);
+      // A `fetch` of somebody else's may say all that it sent.
+      const reason = this.#token !== null && said.includes(this.#token) ? 'what it said holds the key' : said;
+      throw new BrainConnectionError(`Brain was not reached at ${origin}, or was lost before its answer (${reason})`, { idempotencyKey, cause: error });
     }
   }
 
@@ -154,6 +158,16 @@ export class Transport {
     });
     request.onRelease(cancel);
   }
+}
+
+/** In a word, where the innermost cause has one: `fetch` itself says only that it failed. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'for no reason that is known';
+  const { cause, code, errors } = error as { readonly cause?: unknown; readonly code?: unknown; readonly errors?: readonly unknown[] };
+  // Of the addresses that a name has, each failed for itself.
+  const inner = cause ?? errors?.[0];
+  if (inner instanceof Error) return reasonOf(inner);
+  return typeof code === 'string' ? code : error.message;
 }
 
 function identity(token: string | null, idempotencyKey: string | undefined): Readonly<Record<string, string>> {

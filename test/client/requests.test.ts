@@ -57,6 +57,17 @@ describe('an option that cannot be meant', () => {
   });
 });
 
+describe('a server that is not reached', () => {
+  it('is told by its origin and by the innermost cause, without the token and the path', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    for (const [cause, reason] of [[refused, 'ECONNREFUSED'], [new AggregateError([refused]), 'ECONNREFUSED'], [new Error('sent sk-secret-of-this-test'), 'what it said holds the key'], [undefined, 'fetch failed']] as const) {
+      const brain = new Brain({ baseUrl: 'http://brain.example:81/under', token: 'sk-secret-of-this-test', fetch: () => Promise.reject(new TypeError('fetch failed', { cause })) });
+
+      await expect(brain.sessions.create()).rejects.toMatchObject({ message: `Brain was not reached at http://brain.example:81, or was lost before its answer (${reason})` });
+    }
+  });
+});
+
 describe('what changes something', () => {
   it.each(Object.entries(MUTATIONS))('%s is sent once, and an error of the connection tells the key to send it with again', async (_name, call) => {
     const { session, network } = await scene(lost);
