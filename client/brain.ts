@@ -7,6 +7,7 @@
  *   B2. A client made by `withToken` shares the address and nothing else: each is closed by itself.
  */
 import { pathWith, segmentOf } from './address.ts';
+import { assertList, assertObject } from './call-arguments.ts';
 import { LifecycleSession } from './lifecycle-session.ts';
 import type { HostEnvironment } from './environments.ts';
 import type { RegisteredHost } from './host-wire.ts';
@@ -37,6 +38,7 @@ export class Brain {
   constructor(url: string, key?: string);
   constructor(options?: BrainOptions);
   constructor(where: string | BrainOptions = {}, key?: string) {
+    if (typeof where !== 'string') assertObject(where, 'what a client is made of, unless it is an address,');
     this.#options = typeof where === 'string' ? { baseUrl: where, token: key } : where;
     const { baseUrl = BASE_URL, token, host, onError } = this.#options;
     const ports = portsWith(this.#options);
@@ -65,6 +67,7 @@ export class Brain {
 
   /** Declares environments of this process and serves them, for sessions that are there or that others make. */
   async serve(environments: readonly HostEnvironment[], options: CallOptions = {}): Promise<void> {
+    assertList(environments, 'what is served');
     for (const environment of environments) await this.#hosts.serve(environment, options);
   }
 

@@ -1,4 +1,4 @@
-/** What a caller gives with a call. What is wrong with it is said before anything is sent. */
+/** What a caller gives. What is wrong with it is said by its name, before anything is sent. */
 import type { KeyedOptions } from './transport.ts';
 
 const KEY_BYTES_MAX = 256;
@@ -18,6 +18,22 @@ export function assertSignal(signal: unknown): void {
 export function assertRetries(maxRetries: unknown): void {
   const isCount = Number.isSafeInteger(maxRetries) && (maxRetries as number) >= 0;
   if (!isCount) throw new TypeError('maxRetries must be a whole number that is 0 or more');
+}
+
+export function assertText(value: unknown, name: string): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text that is not empty`);
+}
+
+export function assertList(value: unknown, name: string): void {
+  if (!Array.isArray(value)) throw new TypeError(`${name} must be a list`);
+}
+
+export function assertObject(value: unknown, name: string): void {
+  if (typeof value !== 'object' || value === null) throw new TypeError(`${name} must be an object`);
+}
+
+export function assertFunction(value: unknown, name: string): void {
+  if (typeof value !== 'function') throw new TypeError(`${name} must be a function`);
 }
 
 function assertKey(key: unknown): void {

@@ -3,6 +3,7 @@
  * sends the same body, whatever the address and the secret are, and whichever process it is.
  */
 import { segmentOf } from './address.ts';
+import { assertList, assertObject, assertText } from './call-arguments.ts';
 import type { Tool } from './tool.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
@@ -62,12 +63,20 @@ export type Environment = HttpEnvironment | HostEnvironment;
 
 /** Tools that a server of your own offers over HTTP. */
 export function httpEnv(options: HttpEnvironmentOptions): HttpEnvironment {
+  assertEnvironment(options);
   return { driver: 'http', ...options };
 }
 
 /** Tools that this process runs. */
 export function hostEnv(options: HostEnvironmentOptions): HostEnvironment {
+  assertEnvironment(options);
   return { driver: 'host', ...options };
+}
+
+function assertEnvironment(options: HttpEnvironmentOptions | HostEnvironmentOptions): void {
+  assertObject(options, 'what an environment is');
+  assertText(options.name, 'the name of an environment');
+  assertList(options.tools, `the tools of the environment ${options.name}`);
 }
 
 /** Stores its credential, where it brings one, and then says what it is. */

@@ -1,6 +1,6 @@
 /** The sessions of `/v1`: made, found and listed. */
 import { pathWith, segmentOf } from './address.ts';
-import { assertCallOptions } from './call-arguments.ts';
+import { assertCallOptions, assertList } from './call-arguments.ts';
 import { declareEnvironment, type HostEnvironment } from './environments.ts';
 import type { Hosts } from './hosts.ts';
 import { Session } from './session.ts';
@@ -19,6 +19,7 @@ export class Sessions {
   /** Declares what comes along and serves what runs here, then creates with names only: the same create is the same request. */
   async create(create: CreateSession = {}, options: KeyedOptions = {}): Promise<Session> {
     assertCallOptions(options);
+    for (const name of ['environments', 'tools'] as const) if (create[name] !== undefined) assertList(create[name], name);
     const { idempotencyKey = this.#transport.ports.newKey(), ...rest } = options;
     const { idleTtlMs, afterStop, ...same } = create;
     const { environments, tools } = this.#withOwnTools(create);

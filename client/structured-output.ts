@@ -6,7 +6,7 @@
  *       again, and what was answered is not asked twice.
  */
 import type { TurnAnswer } from '../http/wire/answers.ts';
-import { assertCallOptions, assertRetries } from './call-arguments.ts';
+import { assertCallOptions, assertObject, assertRetries } from './call-arguments.ts';
 import { StructuredOutputError, type OutputAttempt } from './errors.ts';
 import { checkAnswer, jsonSchemaOf, type OutputType } from './output-type.ts';
 import type { Input } from './session-types.ts';
@@ -25,7 +25,9 @@ export async function sendForOutput<T>(
   send: (input: Input, idempotencyKey: string) => Promise<TurnAnswer>,
   { input, output, idempotencyKey }: { readonly input: Input; readonly output: OutputRequest<T>; readonly idempotencyKey: string },
 ): Promise<StructuredTurn<T>> {
+  assertObject(output, 'output');
   const { type, maxRetries = RETRIES } = output;
+  if (typeof type !== 'function') assertObject(type, 'output.type');
   assertRetries(maxRetries);
   // The longest of the keys.
   if (maxRetries > 0) assertCallOptions({ idempotencyKey: `${idempotencyKey}.${maxRetries}` });

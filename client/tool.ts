@@ -4,6 +4,7 @@
  *   T1. The function gets what its type made of the input, and nothing that does not fit.
  *   T2. What the type says to a model is asked of the schema itself: no library of schemas is needed here.
  */
+import { assertFunction, assertObject, assertText } from './call-arguments.ts';
 import { checkValue, jsonSchemaOf, type JsonSchema, type OutputType } from './output-type.ts';
 import type { EnvironmentTool } from './environments.ts';
 
@@ -57,7 +58,13 @@ export class ToolError extends Error {
 export class UnfitInput extends Error {}
 
 export function tool<T>(options: ToolOptions<T>): Tool {
+  assertObject(options, 'what a tool is');
   const { name, description, input: type, effect } = options;
+  assertText(name, 'the name of a tool');
+  assertText(description, `the description of the tool ${name}`);
+  // Some libraries have schemas that are functions.
+  if (typeof type !== 'function') assertObject(type, `the input of the tool ${name}`);
+  assertFunction((options as { readonly run: unknown }).run, `run of the tool ${name}`);
   return {
     name,
     description,
