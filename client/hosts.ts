@@ -7,10 +7,7 @@
  *       earlier process, go to what was served last.
  *   H3. Tools that stand alone are of one environment. It is declared with those of the creates that are under way, and
  *       with nothing else: what was refused, and what earlier creates brought, burdens no further one.
- *   H4. Without a name of the client's, that environment has one that no other client has, and its declaration goes when no
- *       create needs it. Sessions keep what they resolved.
  */
-import { segmentOf } from './address.ts';
 import { BrainClosedError } from './errors.ts';
 import { declareEnvironment, hostEnv, type HostEnvironment } from './environments.ts';
 import { HostCommands } from './host-commands.ts';
@@ -20,8 +17,8 @@ import type { HostOperation, RegisteredHost } from './host-wire.ts';
 import type { Tool } from './tool.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
-// Bounds what a further create may have to wait for.
-const FORGET_MS = 10_000;
+// Of the tools that a create brings along without an environment around them.
+const OWN_TOOLS = 'own-tools';
 
 export interface HostsParts {
   readonly transport: Transport;
@@ -38,8 +35,6 @@ interface Hosted {
 export class Hosts {
   readonly #parts: HostsParts;
   readonly #incarnation: string;
-  /** Of the environment of tools that a create brings along without one around them. */
-  readonly #ownName: string;
   readonly #hosted = new Map<string, Hosted>();
   readonly #environments = new Map<string, HostedEnvironment>();
   readonly #ofSessions = new Map<string, ReadonlyMap<string, HostedEnvironment>>();
@@ -52,27 +47,24 @@ export class Hosts {
   constructor(parts: HostsParts) {
     this.#parts = parts;
     this.#incarnation = parts.transport.ports.newKey();
-    this.#ownName = parts.host ?? `own-tools-${parts.transport.ports.newKey().slice(0, 8)}`;
   }
 
   /** The environment of tools that have none. */
   ownEnvironment(tools: readonly Tool[]): HostEnvironment {
-    return hostEnv({ name: this.#ownName, tools });
+    return hostEnv({ name: this.#parts.host ?? OWN_TOOLS, tools });
   }
 
   /** Declares it, and resolves when its commands can come: with what says that its declaration is needed no more. */
   async serve(environment: HostEnvironment, options: CallOptions): Promise<() => void> {
     const { transport } = this.#parts;
     const host = environment.host ?? this.#parts.host ?? environment.name;
-    const isOwn = environment.name === this.#ownName;
+    const isOwn = environment.name === this.ownEnvironment([]).name;
     if (isOwn) await this.#declareOwn({ ...environment, host }, options);
     else {
       await declareEnvironment(transport, { ...environment, host }, options);
       this.#environments.set(environment.name, environment);
     }
-    const done = (): void => {
-      if (this.#inUse.delete(environment.tools)) this.#forgetOwn();
-    };
+    const done = (): void => void this.#inUse.delete(environment.tools);
     const request = transport.begin(options.signal);
     try {
       await request.race(this.#hostOf(host).link.connected());
@@ -96,17 +88,6 @@ export class Hosts {
     });
     this.#declared = declared.catch(() => undefined);
     await declared;
-  }
-
-  #forgetOwn(): void {
-    const { transport, host } = this.#parts;
-    if (host !== undefined) return;
-    const forgotten = this.#declared.then(async () => {
-      if (this.#inUse.size > 0) return;
-      await transport.call({ method: 'DELETE', path: `/v1/environments/${segmentOf(this.#ownName)}`, timeoutMs: FORGET_MS });
-    });
-    // One that stays does no harm but that it is listed.
-    this.#declared = forgotten.catch(() => undefined);
   }
 
   bind(sessionId: string, environments: readonly HostEnvironment[]): void {
