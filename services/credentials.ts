@@ -13,7 +13,7 @@ import { ServiceError } from './errors.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import type { Clock } from './ports.ts';
 import type { Secrets } from './secrets.ts';
-import { serviceError } from './session-refusals.ts';
+import { answering } from './session-refusals.ts';
 import { VaultError, type Vault, type VaultPlace } from './vault.ts';
 
 export interface CredentialView {
@@ -36,6 +36,8 @@ export interface CredentialsParts {
   readonly secrets: Secrets;
   readonly clock: Clock;
 }
+
+const DISK_FAILED = 'the disk failed; whether this change was stored is unknown, so list the credentials first';
 
 const storedSchema = z.strictObject({
   version: z.literal(1),
@@ -76,6 +78,7 @@ export class Credentials implements CredentialService {
         await this.#write(tenant, [...others, { name, updated_at: clock.now(), sealed }]);
         await this.#learn(tenant);
       }),
+      DISK_FAILED,
     );
   }
 
@@ -85,6 +88,7 @@ export class Credentials implements CredentialService {
         const stored = await this.#read(tenant);
         return stored.map(({ name, updated_at }) => ({ name, updated_at })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
       }),
+      DISK_FAILED,
     );
   }
 
@@ -102,6 +106,7 @@ export class Credentials implements CredentialService {
         known?.values.delete(name);
         if (known !== undefined) known.isStale = wasStale;
       }),
+      DISK_FAILED,
     );
   }
 
@@ -151,15 +156,5 @@ function parseStored(bytes: Uint8Array): readonly Stored[] {
     return storedSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8'))).credentials;
   } catch {
     throw new VaultError('the credentials of a tenant do not read back as they were written; their file is in the directory credentials');
-  }
-}
-
-async function answering<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const answer = serviceError(error);
-    if (answer.code !== 'journal_unavailable' && answer.code !== 'disk_full') throw answer;
-    throw new ServiceError(answer.code, 'the disk failed; whether this change was stored is unknown, so list the credentials first', { cause: error });
   }
 }

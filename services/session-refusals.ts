@@ -71,12 +71,18 @@ export function serviceError(error: unknown): ServiceError {
   return new ServiceError('internal', 'something went wrong inside the server; its log has the details', { cause: error });
 }
 
-/** The answer of `work`. Rejects with a `ServiceError` and nothing else. */
-export async function answering<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * The answer of `work`. Rejects with a `ServiceError` and nothing else. `diskFailed`: what is said of a disk that failed, where
+ * the work is on no session.
+ */
+export async function answering<T>(work: () => Promise<T>, diskFailed?: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw serviceError(error);
+    const answer = serviceError(error);
+    const isOfDisk = answer.code === 'journal_unavailable' || answer.code === 'disk_full';
+    if (diskFailed === undefined || !isOfDisk) throw answer;
+    throw new ServiceError(answer.code, diskFailed, { cause: error });
   }
 }
 

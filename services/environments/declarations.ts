@@ -13,7 +13,7 @@ import { ServiceError } from '../errors.ts';
 import { OneAtATime } from '../one-at-a-time.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { Secrets } from '../secrets.ts';
-import { serviceError } from '../session-refusals.ts';
+import { answering } from '../session-refusals.ts';
 import { storable, type Declaration, type StoredDeclaration } from './declaration.ts';
 import { parseStored, storedBytes, type Stored } from './stored-declarations.ts';
 import { secretIn } from './secret-in.ts';
@@ -49,6 +49,8 @@ export interface DeclarationsParts {
   readonly log: Log;
 }
 
+const DISK_FAILED = 'the disk failed; whether this change was stored is unknown, so look at the environments first';
+
 // A person reads the list, and it is answered whole.
 export const ENVIRONMENTS_MAX = 100;
 // A tenant's declarations are written whole with each change, and those that a session names are in its first record.
@@ -83,7 +85,7 @@ export class Declarations implements EnvironmentService {
         await this.#parts.files.replace(tenant, bytes);
         return viewOf(added);
       });
-    });
+    }, DISK_FAILED);
   }
 
   get(tenant: string, name: string): Promise<EnvironmentView> {
@@ -91,11 +93,11 @@ export class Declarations implements EnvironmentService {
       const found = (await this.#stored(tenant)).find((one) => one.name === name);
       if (found === undefined) throw notFound();
       return viewOf(found);
-    });
+    }, DISK_FAILED);
   }
 
   list(tenant: string): Promise<readonly EnvironmentView[]> {
-    return answering(async () => (await this.#stored(tenant)).map(viewOf).toSorted((a, b) => (a.name < b.name ? -1 : 1)));
+    return answering(async () => (await this.#stored(tenant)).map(viewOf).toSorted((a, b) => (a.name < b.name ? -1 : 1)), DISK_FAILED);
   }
 
   delete(tenant: string, name: string): Promise<void> {
@@ -106,6 +108,7 @@ export class Declarations implements EnvironmentService {
         if (others.length === stored.length) throw notFound();
         await this.#parts.files.replace(tenant, storedBytes(others));
       }),
+      DISK_FAILED,
     );
   }
 
@@ -165,14 +168,4 @@ function resolvedAs(environment: string, { tools, ...declaration }: StoredDeclar
 
 function notFound(): ServiceError {
   return new ServiceError('not_found', 'there is no such environment');
-}
-
-async function answering<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const answer = serviceError(error);
-    if (answer.code !== 'journal_unavailable' && answer.code !== 'disk_full') throw answer;
-    throw new ServiceError(answer.code, 'the disk failed; whether this change was stored is unknown, so look at the environments first', { cause: error });
-  }
 }
