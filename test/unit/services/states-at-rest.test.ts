@@ -9,29 +9,13 @@ import { MemorySessionStore } from '../../../storage/memory-journal.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { DATA, LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { saying, ScriptedModel } from '../../support/scripted-model.ts';
+import { CREATED } from '../../support/session-story.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
 const idOf = (index: number): string => index.toString(16).padStart(32, '0');
 const KIB = 1024;
 
-const created: SessionRecord = {
-  sequence: 1,
-  recorded_at: 0,
-  type: 'session_created',
-  state: 'creating',
-  data: {
-    tenant: TENANT,
-    surface: 'v1',
-    agentloop: 'chat',
-    configuration: {},
-    model: { provider: 'demo', name: 'echo', protocol: 'demo' },
-    tools: [],
-    environments: [],
-    retain: null,
-    after_stop: 'idle',
-    metadata: {},
-  },
-};
+const created: SessionRecord = { sequence: 1, recorded_at: 0, type: 'session_created', state: 'creating', data: CREATED };
 const ready: SessionRecord = { sequence: 2, recorded_at: 0, type: 'session_ready', state: 'suspended', data: {} };
 
 /** Journals of one frame each, and the states that belong to them. */
