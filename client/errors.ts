@@ -5,45 +5,10 @@
  *   E2. `BrainConnectionError`: there is no answer. The request may have arrived; under its key it can be sent again.
  *   E3. No message holds a token, a credential or what was sent.
  */
-import type { TurnAnswer } from '../http/wire/answers.ts';
+import type { ErrorCode as ServedErrorCode, TurnAnswer } from '../http/wire/answers.ts';
 
 /** The codes that this version knows. A later server may say others. */
-export type KnownErrorCode =
-  | 'invalid_request'
-  | 'invalid_cursor'
-  | 'reserved_type'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'session_busy'
-  | 'session_ending'
-  | 'session_ended'
-  | 'must_resume'
-  | 'not_resumable'
-  | 'must_end'
-  | 'already_started'
-  | 'already_closed'
-  | 'conflict'
-  | 'idempotency_in_progress'
-  | 'idempotency_ambiguous'
-  | 'idempotency_mismatch'
-  | 'too_large'
-  | 'unsupported_media_type'
-  | 'unknown_harness'
-  | 'unknown_agentloop'
-  | 'unknown_provider'
-  | 'unknown_tool'
-  | 'unknown_environment'
-  | 'unknown_credential'
-  | 'queue_full'
-  | 'internal'
-  | 'journal_corrupt'
-  | 'environment_failed'
-  | 'teardown_failed'
-  | 'draining'
-  | 'journal_unavailable'
-  | 'disk_full';
+export type KnownErrorCode = ServedErrorCode;
 
 export type ErrorCode = KnownErrorCode | (string & {});
 

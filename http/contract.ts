@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Scope } from '../services/scopes.ts';
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode } from './wire/answers.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

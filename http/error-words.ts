@@ -2,7 +2,7 @@
  * What each error code means, in words: when it comes, and what its receiver does about it. `docs/errors.md` and the
  * OpenAPI document say exactly this.
  */
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode } from './wire/answers.ts';
 
 export interface ErrorWords {
   readonly when: string;

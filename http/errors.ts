@@ -6,16 +6,8 @@
  *       error that is not one of ours is `internal`: its message, stack and paths go to the log alone.
  */
 import type { JsonObject } from '../machines/messages.ts';
-import { ServiceError, type ServiceErrorCode } from '../services/errors.ts';
-import type { ErrorAnswer } from './wire/answers.ts';
-
-export type ErrorCode =
-  | ServiceErrorCode
-  | 'unauthorized'
-  | 'unknown_harness'
-  | 'method_not_allowed'
-  | 'too_large'
-  | 'unsupported_media_type';
+import { ServiceError } from '../services/errors.ts';
+import type { ErrorAnswer, ErrorCode } from './wire/answers.ts';
 
 export interface ErrorRule {
   readonly status: number;

@@ -5,10 +5,10 @@
 import { z } from 'zod';
 import { queriesOf, refusalsOf, type AnswerContract, type RouteContract } from './contract.ts';
 import { ERROR_WORDS } from './error-words.ts';
-import { errorBody, ERROR_RULES, type ErrorCode } from './errors.ts';
+import { errorBody, ERROR_RULES } from './errors.ts';
 import { KEY_BYTES_MAX } from './keyed.ts';
 import { SchemaCollection, type JsonSchema } from './openapi-schemas.ts';
-import { errorSchema } from './wire/answers.ts';
+import { errorSchema, type ErrorCode } from './wire/answers.ts';
 import { inputIdSchema } from './wire/lifecycle-queries.ts';
 import { nameSchema, sessionIdSchema } from './wire/names.ts';
 

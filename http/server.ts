@@ -13,8 +13,9 @@ import type Koa from 'koa';
 import type { Clock, Log } from '../services/ports.ts';
 import { createApp, type HttpDependencies } from './app.ts';
 import { corsHeaders, originIn } from './cors.ts';
-import { errorBody, traceOf, type ErrorCode } from './errors.ts';
+import { errorBody, traceOf } from './errors.ts';
 import { createLook, type LookDependencies } from './look-app.ts';
+import type { ErrorCode } from './wire/answers.ts';
 
 // Balancers keep an idle connection for a minute; who closes first loses the request that is on its way.
 const KEEP_ALIVE_MS = 75_000;

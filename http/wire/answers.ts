@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { SESSION_STATUSES } from '../../machines/projections/status.ts';
 import type { ResolvedModel } from '../../machines/records.ts';
 import type { CredentialView } from '../../services/credentials.ts';
+import type { ServiceErrorCode } from '../../services/errors.ts';
 import type { DamagedSessionView, SessionView, TurnAnswer, TurnReceipt } from '../../services/session-service.ts';
 import { utcTime } from '../../machines/utc-time.ts';
 import { jsonObjectSchema } from './messages.ts';
@@ -32,6 +33,15 @@ export const errorSchema = z
   })
   .meta({ id: 'Error', description: 'What every answer is that is no success.' });
 export type ErrorAnswer = Readonly<z.infer<typeof errorSchema>>;
+
+/** Its codes. The schema takes any: a later server may say others. */
+export type ErrorCode =
+  | ServiceErrorCode
+  | 'unauthorized'
+  | 'unknown_harness'
+  | 'method_not_allowed'
+  | 'too_large'
+  | 'unsupported_media_type';
 
 export const sessionSchema = z
   .object({
