@@ -70,8 +70,8 @@ export class Ahead implements Standing {
   }
 
   get metadata(): Metadata {
-    const changed = this.#decided.findLast(({ type }) => type === 'session_metadata_changed' || type === 'session_created');
-    if (changed?.type === 'session_metadata_changed' || changed?.type === 'session_created') return changed.data.metadata;
+    const changed = this.#decided.findLast((record) => record.type === 'session_metadata_changed' || record.type === 'session_created');
+    if (changed !== undefined) return changed.data.metadata;
     return this.#session.lastSequence === 0 ? {} : this.#session.facts.metadata;
   }
 
