@@ -85,6 +85,6 @@ function invalid(message: string, field: string): ServiceError {
   return new ServiceError('invalid_request', message, { details: { field } });
 }
 
-function unknown(code: 'unknown_agentloop' | 'unknown_provider' | 'unknown_tool', message: string, field: string): ServiceError {
+function unknown(code: 'unknown_agentloop' | 'unknown_provider', message: string, field: string): ServiceError {
   return new ServiceError(code, message, { details: { field } });
 }
