@@ -8,7 +8,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Step } from './conversation.ts';
+import type { Step } from './recordings.ts';
 
 const TOOL_ROUNDS = 2;
 const CALLS_PER_ROUND = 4;

@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readAirline, textsOf, transcriptOf, type Conversation, type Turn } from '../support/airline.ts';
+import { textsOf, toolNamesOf, type Recording, type Turn } from '../../bench/recordings.ts';
+import { readAirline, transcriptOf } from '../support/airline.ts';
 import type { TranscriptMessage } from '../support/brain-api.ts';
 import { ConversationPlayer, type Hang } from '../support/conversation-player.ts';
 import { answering, EnvironmentServer } from '../support/environment-server.ts';
@@ -20,7 +21,8 @@ const CONVERSATIONS_PER_KILL = 10;
 const FAREWELL: Turn = { input: 'Thank you, that is all.', steps: [{ text: 'Goodbye!', toolCalls: [] }] };
 
 describe.skipIf(airline === null)('the recorded conversations', () => {
-  const { conversations: all, systemPrompt, toolNames } = airline ?? { conversations: [], systemPrompt: '', toolNames: [] };
+  const { conversations: all, system } = airline ?? { conversations: [], system: '' };
+  const toolNames = toolNamesOf(all);
   const conversations = runsSlowTests ? all : all.slice(0, CONVERSATIONS_PER_KILL);
   let player: ConversationPlayer;
   let stage: Stage;
@@ -172,20 +174,20 @@ describe.skipIf(airline === null)('the recorded conversations', () => {
     return HostProcess.start('airline-host.mjs', { ...stage.tools.environment, ...names });
   }
 
-  async function begin(conversation: Conversation, hang: Hang | null, loop: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
-    const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system: systemPrompt, ...more });
+  async function begin(conversation: Recording, hang: Hang | null, loop: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { session_id } = await stage.create({ agentloop: { name: loop }, model: { provider: 'openai', name: conversation.id }, system, ...more });
     player.enter(conversation, session_id, hang);
     return session_id;
   }
 
-  async function play(conversation: Conversation, id: string, turn: Turn): Promise<void> {
+  async function play(conversation: Recording, id: string, turn: Turn): Promise<void> {
     player.turn(conversation, turn);
     const answer = await stage.api.send(id, turn.input);
     expect(answer, conversation.id).toMatchObject({ outcome: 'ended', result: { text: turn.steps.at(-1)?.text } });
   }
 
   function bytesAllowed(turns: readonly Turn[], recordCount: number): number {
-    const texts = [systemPrompt, ...turns.flatMap(textsOf)];
+    const texts = [system, ...turns.flatMap(textsOf)];
     return 2 * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) + 200 * recordCount;
   }
 });
@@ -204,7 +206,7 @@ async function environmentOf(player: ConversationPlayer): Promise<EnvironmentSer
 }
 
 interface Plan {
-  readonly conversation: Conversation;
+  readonly conversation: Recording;
   readonly before: readonly Turn[];
   readonly hang: Hang;
   readonly after: readonly Turn[];
@@ -215,7 +217,7 @@ interface Plan {
  * The turn that the index picks hangs: in every other conversation in a tool, where the turn calls one, else in the model.
  * The loops take turns with pairs of conversations. Each ends with a farewell, so that something follows the last turn too.
  */
-function plan(conversation: Conversation, index: number): Plan {
+function plan(conversation: Recording, index: number): Plan {
   const { turns } = conversation;
   const at = index % turns.length;
   const turn = turns[at] ?? FAREWELL;
@@ -228,7 +230,7 @@ function plan(conversation: Conversation, index: number): Plan {
 }
 
 /** None where the conversation calls no tool. */
-function planInTool(conversation: Conversation, index: number): readonly Plan[] {
+function planInTool(conversation: Recording, index: number): readonly Plan[] {
   const places = conversation.turns.flatMap((turn, at) => turn.steps.flatMap(({ toolCalls }, step) => (toolCalls.length > 0 ? [{ turn, at, step }] : [])));
   const place = places[index % Math.max(1, places.length)];
   if (place === undefined) return [];

@@ -3,7 +3,7 @@
  * to. A model is named after its conversation, so that many can be under way at once.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Conversation, Step, Turn } from './airline.ts';
+import type { Recording, Step, Turn } from '../../bench/recordings.ts';
 import { Arrivals } from './arrivals.ts';
 import type { ModelAnswer, ModelCall } from './openai-server.ts';
 import type { ToolCall } from './tool-server.ts';
@@ -16,7 +16,7 @@ export interface Hang {
 }
 
 interface Scene {
-  readonly conversation: Conversation;
+  readonly conversation: Recording;
   readonly hang: Hang | null;
   turn: Turn | null;
   step: number;
@@ -28,14 +28,14 @@ export class ConversationPlayer {
   /** The conversations that have reached the place where they hang. */
   readonly hanging = new Arrivals<string>('hangs');
 
-  enter(conversation: Conversation, sessionId: string, hang: Hang | null): void {
+  enter(conversation: Recording, sessionId: string, hang: Hang | null): void {
     const scene: Scene = { conversation, hang, turn: null, step: 0 };
     this.#scenes.set(conversation.id, scene);
     this.#bySession.set(sessionId, scene);
   }
 
   /** What is played from now on in a conversation. */
-  turn(conversation: Conversation, turn: Turn): void {
+  turn(conversation: Recording, turn: Turn): void {
     sceneIn(this.#scenes, conversation.id).turn = turn;
   }
 
