@@ -99,13 +99,14 @@ export class Transport {
   }
 
   /** An answer whose body the caller reads. Every other answer than a success throws. */
-  async open(request: OpenRequest, { method, path, headers = {}, body, idempotencyKey, token }: Call): Promise<Response> {
+  async open(request: OpenRequest, call: Call): Promise<Response> {
+    const { method, path, headers = {}, body, idempotencyKey } = call;
     const response = await this.#reached(
       request,
-      idempotencyKey,
+      call,
       this.ports.fetch(`${this.#baseUrl}${path}`, {
         method,
-        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers, ...identity(token ?? this.#token, idempotencyKey) },
+        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers, ...identity(this.#tokenOf(call), idempotencyKey) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         redirect: 'manual',
         credentials: 'omit',
@@ -113,7 +114,7 @@ export class Transport {
       }),
     );
     if (response.ok) return response;
-    throw refusalIn(response, await this.#reached(request, idempotencyKey, response.text()), idempotencyKey);
+    throw refusalIn(response, await this.#reached(request, call, response.text()), idempotencyKey);
   }
 
   async pause(request: OpenRequest, ms: number): Promise<void> {
@@ -130,7 +131,7 @@ export class Transport {
 
   async #answerTo(request: OpenRequest, call: Call): Promise<unknown> {
     const response = await this.open(request, { ...call, headers: { Accept: 'application/json', ...call.headers } });
-    const text = await this.#reached(request, call.idempotencyKey, response.text());
+    const text = await this.#reached(request, call, response.text());
     if (response.status === 204) return null;
     const answer = parsed(text);
     if (answer === undefined) throw notBrain(response, call.idempotencyKey);
@@ -138,7 +139,7 @@ export class Transport {
   }
 
   /** What the network does not bring. */
-  async #reached<T>(request: OpenRequest, idempotencyKey: string | undefined, coming: Promise<T>): Promise<T> {
+  async #reached<T>(request: OpenRequest, call: Call, coming: Promise<T>): Promise<T> {
     try {
       return await request.race(coming);
     } catch (error) {
@@ -146,9 +147,14 @@ export class Transport {
       const { origin } = new URL(this.#baseUrl);
       const said = reasonOf(error);
       // A `fetch` of somebody else's may say all that it sent.
-      const reason = this.#token !== null && said.includes(this.#token) ? 'what it said holds the key' : said;
-      throw new BrainConnectionError(`Brain was not reached at ${origin}, or was lost before its answer (${reason})`, { idempotencyKey, cause: error });
+      const token = this.#tokenOf(call);
+      const reason = token !== null && said.includes(token) ? 'what it said holds the key' : said;
+      throw new BrainConnectionError(`Brain was not reached at ${origin}, or was lost before its answer (${reason})`, { idempotencyKey: call.idempotencyKey, cause: error });
     }
+  }
+
+  #tokenOf({ token }: Call): string | null {
+    return token ?? this.#token;
   }
 
   #bound(request: OpenRequest, { timeoutMs, idempotencyKey }: Call): void {

@@ -319,6 +319,12 @@ describe('the stream of a host', () => {
 
     expect(scene.errors.map((error) => `${error.message} ${JSON.stringify(error)}`).join()).not.toContain('the-token');
   });
+
+  it('has nothing of a secret in the error of a network that says all that it sent', async () => {
+    const serving = new Scene((request) => (isStream(request) ? Promise.reject(new Error(`lost: ${String(request.headers.get('Authorization'))}`)) : undefined)).serve();
+
+    await expect(serving).rejects.toThrow('what it said holds the key');
+  });
 });
 
 describe('a tool server with the token of a host', () => {
