@@ -8,11 +8,11 @@
  *   O4. Tokens are compared in constant time, and none is stored, logged or told.
  *   O5. Those of a tenant that were made or shown last are secrets in use: a process may say its own in what it reports.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Issuers } from '../issuers.ts';
 import type { Clock } from '../ports.ts';
 import type { Secrets } from '../secrets.ts';
+import type { Vault } from '../vault.ts';
 
 const PREFIX = 'brain_host_';
 const TOKEN = /^brain_host_([A-Za-z0-9_-]{1,2000})\.([A-Za-z0-9_-]{1,100})$/;
@@ -45,7 +45,7 @@ export interface HostHolder extends Incarnation {
 }
 
 export interface HostTokensParts {
-  readonly vault: { mac(purpose: string, text: string): Promise<Uint8Array> };
+  readonly vault: Pick<Vault, 'mac' | 'isMac'>;
   readonly issuers: Issuers;
   readonly clock: Pick<Clock, 'now'>;
   readonly secrets: Pick<Secrets, 'hold'>;
@@ -70,7 +70,7 @@ export class HostTokens {
     this.#lastIssuedAt = issuedAt;
     const claims: Claims = { tenant, host, incarnation, issued_at: issuedAt, issuer };
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
-    const seal = await this.#sealOf(payload, found.fingerprint);
+    const seal = await this.#parts.vault.mac(PURPOSE, sealedText(payload, found.fingerprint));
     const text = `${PREFIX}${payload}.${Buffer.from(seal).toString('base64url')}`;
     this.#hold(tenant, text);
     return { text, incarnation: { tenant, host, incarnation, issuedAt } };
@@ -83,7 +83,7 @@ export class HostTokens {
     const issuer = claims === null ? null : await this.#parts.issuers.issuerOf(claims.issuer);
     if (claims === null || issuer === null) return null;
     const { tenant, host, incarnation, issued_at: issuedAt } = claims;
-    if (!isSame(await this.#sealOf(payload, issuer.fingerprint), Buffer.from(seal, 'base64url'))) return null;
+    if (!this.#parts.vault.isMac(PURPOSE, sealedText(payload, issuer.fingerprint), Buffer.from(seal, 'base64url'))) return null;
     if (issuer.tenant !== tenant || issuer.scope === 'read' || issuer.sessionId !== null || issuer.ended?.aborted === true) return null;
     this.learn(issuedAt);
     this.#hold(tenant, text);
@@ -106,11 +106,6 @@ export class HostTokens {
     held.delete(oldest[0]);
     oldest[1]();
   }
-
-  /** With what the caller's token is made of, and not only its name: a key that was changed has the name of the old one. */
-  #sealOf(payload: string, fingerprint: string): Promise<Uint8Array> {
-    return this.#parts.vault.mac(PURPOSE, JSON.stringify([payload, fingerprint]));
-  }
 }
 
 /** Whether a text is written like a token of a host, valid or not. */
@@ -128,6 +123,7 @@ function claimsIn(payload: string): Claims | null {
   return claimsSchema.safeParse(value).data ?? null;
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
+/** With what the caller's token is made of, and not only its name: a key that was changed has the name of the old one. */
+function sealedText(payload: string, fingerprint: string): string {
+  return JSON.stringify([payload, fingerprint]);
 }

@@ -19,10 +19,14 @@ export interface TestHostsParts {
 export function testHosts({ apiKey, tokens, clock, files = new MemoryTenantFiles() }: TestHostsParts): Hosts {
   return new Hosts({
     files,
-    vault: { mac: async (purpose, text) => createHmac('sha256', purpose).update(text).digest() },
+    vault: { mac: async (purpose, text) => macOf(purpose, text), isMac: (purpose, text, mac) => macOf(purpose, text).equals(mac) },
     issuers: knownIssuers({ apiKey, tokens }),
     clock,
     secrets: new Secrets([]),
     log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
   });
+}
+
+function macOf(purpose: string, text: string): Buffer {
+  return createHmac('sha256', purpose).update(text).digest();
 }
