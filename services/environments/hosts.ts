@@ -9,11 +9,11 @@ import type { HostFiles } from '../../storage/host-files.ts';
 import { ServiceError } from '../errors.ts';
 import type { Clock, Log } from '../ports.ts';
 import { serviceError } from '../session-refusals.ts';
-import { commandKey, type HostCommand } from './host-command.ts';
+import { commandKey } from './host-command.ts';
 import type { HostStream } from './host-stream.ts';
 import { HostTokens, type HostHolder, type HostTokensParts } from './host-tokens.ts';
 import { KnownHosts } from './known-hosts.ts';
-import type { EnvironmentDriver, OperationCall, Receipt, SentOperation } from './operation.ts';
+import type { EnvironmentDriver, OperationCall, OperationListener, Receipt, SentOperation } from './operation.ts';
 import { Registrations } from './registrations.ts';
 
 /** Names a command. */
@@ -154,7 +154,7 @@ export class Hosts implements EnvironmentDriver, HostService {
     this.#hosts.of(tenant, name).recall(registration);
   }
 
-  #listenerOf(holder: HostHolder, { session_id, sequence }: CommandName): NonNullable<HostCommand['call']['listener']> {
+  #listenerOf(holder: HostHolder, { session_id, sequence }: CommandName): OperationListener {
     const command = this.#hosts.of(holder.tenant, holder.host).commandOf(holder.incarnation, commandKey(session_id, sequence));
     if (command === undefined) throw alreadyClosed();
     if (command.call.listener !== null) return command.call.listener;
