@@ -81,26 +81,30 @@ export interface OperationCall {
   readonly listener: OperationListener | null;
 }
 
-/** An operation that was handed to its driver. */
-export interface SentOperation {
-  /** Never rejects. For an `invoke` it is final: where the environment accepted it, it is the result that came later. */
-  readonly receipt: Promise<Receipt>;
-  /** What is known of an operation that has no receipt, at this moment, when its time is up. */
+/** Something that was begun, and has an end to come: what is known of it meanwhile, and how it is let go. */
+export interface Begun {
+  /** What is known of it without an end, at this moment, when its time is up. */
   atDeadline(): 'timeout' | 'unknown';
   /** Whether any of it may have reached its executor. False: it is known that nothing did, and nothing will once it is closed. */
   mayHaveArrived(): boolean;
   /**
-   * The receipt is on record: whoever reported it may be told so. `failure`: its record failed, so that nobody knows, and
-   * whoever reported it is told that. To be called before `close`, where either is so.
+   * What came of it is on record: whoever reported that may be told so. `failure`: its record failed, so that nobody knows,
+   * and whoever reported it is told that. To be called before `close`, where either is so.
    */
   recorded(failure?: ServiceError): void;
   /**
-   * Nobody waits any more: what comes later is refused, and whatever the driver holds open for it is let go. To be called
-   * once, however the operation ended. `cancelAs`: the sequence of the record that says that the operation was cancelled or
-   * ran out of time, under which its executor is told to stop; null where there is nothing to stop, or nobody to tell. Resolves
-   * when the executor is known to have stopped, or to be gone. Never rejects.
+   * Nobody waits any more: what comes later is refused, and whatever is held open for it is let go. To be called once,
+   * however it ended. `cancelAs`: the sequence of the record that says that it was cancelled or ran out of time, under which
+   * its executor is told to stop; null where there is nothing to stop, or nobody to tell. Resolves when the executor is known
+   * to have stopped, or to be gone. Never rejects.
    */
   close(cancelAs: Sequence | null): Promise<void>;
+}
+
+/** An operation that was handed to its driver. */
+export interface SentOperation extends Begun {
+  /** Never rejects. For an `invoke` it is final: where the environment accepted it, it is the result that came later. */
+  readonly receipt: Promise<Receipt>;
 }
 
 /** A way to reach environments: over HTTP, or through a host that the user runs. */

@@ -7,8 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { Sequence } from '../../machines/records.ts';
-import type { OperationListener } from '../environments/operation.ts';
-import type { ServiceError } from '../errors.ts';
+import type { Begun, OperationListener } from '../environments/operation.ts';
 
 export interface StartedCall {
   readonly input: JsonValue;
@@ -26,20 +25,9 @@ export type ToolAnswer =
   | { readonly kind: 'unknown'; readonly message: string };
 
 /** A call that was begun. */
-export interface ToolInvocation {
+export interface ToolInvocation extends Begun {
   /** Never rejects. */
   readonly answer: Promise<ToolAnswer>;
-  /** What is known of a call without an answer, at this moment, when its time is up. */
-  atDeadline(): 'timeout' | 'unknown';
-  /** Whether any of it may have reached whoever carries it out. False: nothing did, and nothing will once it is closed. */
-  mayHaveArrived(): boolean;
-  /** The answer is on record, or, with `failure`, nobody knows: whoever reported it may be told. To be called before `close`. */
-  recorded(failure?: ServiceError): void;
-  /**
-   * Nobody waits any more. To be called once, however the call ended. `cancelAs`: the record that says that it was cancelled
-   * or ran out of time, where it is one. Resolves when the executor has stopped. Never rejects.
-   */
-  close(cancelAs: Sequence | null): Promise<void>;
 }
 
 export interface ToolExecutor {
