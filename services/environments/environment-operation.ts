@@ -148,6 +148,7 @@ export class EnvironmentOperation {
     }
   }
 
+  /** Asked where nobody waits any more: what did not arrive by now is kept from arriving (O4). */
   #mayHaveArrived(sent: SentOperation): boolean {
     if (sent.mayHaveArrived()) return true;
     void this.#closeOnce(sent, null);
