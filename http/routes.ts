@@ -48,6 +48,13 @@ export function nameGivenIn(context: Context): string {
   throw new HttpError('invalid_request', `the name ${name.error.issues[0]?.message ?? 'is not accepted'}`, { field: '/name' });
 }
 
+/** The name that the path gives of something that is stored. What cannot be a name is nothing's. */
+export function storedNameIn(context: Context, kind: 'credential' | 'environment'): string {
+  const name = nameSchema.safeParse(parameterOf(context, 'name'));
+  if (!name.success) throw new HttpError('not_found', `there is no such ${kind}`);
+  return name.data;
+}
+
 /** The session that the path names. What cannot be an id is no session's, nor is another one to a caller of one session. */
 export function sessionIdOf(context: Context): string {
   const id = parameterOf(context, 'session_id');

@@ -1,10 +1,8 @@
 /** `/v1/credentials`: a tenant's credentials by name. What is stored is used and never shown again. */
-import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import type { RouteTable } from '../route-table.ts';
-import { nameGivenIn, parameterOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
+import { nameGivenIn, parseBody, parseQuery, storedNameIn, type RouteDependencies } from '../routes.ts';
 import { credentialListAnswer } from '../wire/answers.ts';
-import { nameSchema } from '../wire/names.ts';
 import { deleteCredential, listCredentials, storeCredential } from './credential-contracts.ts';
 
 export function addCredentialRoutes(table: RouteTable, { credentials, readBody }: RouteDependencies): void {
@@ -23,9 +21,7 @@ export function addCredentialRoutes(table: RouteTable, { credentials, readBody }
 
   table.guarded(deleteCredential, async (context, tenant) => {
     parseQuery(deleteCredential.query, context);
-    const name = nameSchema.safeParse(parameterOf(context, 'name'));
-    if (!name.success) throw new HttpError('not_found', 'there is no such credential');
-    await credentials.delete(tenant, name.data);
+    await credentials.delete(tenant, storedNameIn(context, 'credential'));
     context.status = 204;
   });
 }

@@ -1,11 +1,8 @@
 /** `/v1/environments`: a tenant's environments by name. Sessions keep what they were created with. */
-import type { Context } from 'koa';
-import { HttpError } from '../errors.ts';
 import { answerJson } from '../failures.ts';
 import type { RouteTable } from '../route-table.ts';
-import { nameGivenIn, parameterOf, parseBody, parseQuery, type RouteDependencies } from '../routes.ts';
+import { nameGivenIn, parseBody, parseQuery, storedNameIn, type RouteDependencies } from '../routes.ts';
 import { declareEnvironmentBody, environmentAnswer, type EnvironmentListAnswer } from '../wire/environments.ts';
-import { nameSchema } from '../wire/names.ts';
 import { declareEnvironment, deleteEnvironment, getEnvironment, listEnvironments } from './environment-contracts.ts';
 
 export function addEnvironmentRoutes(table: RouteTable, { environments, readBody }: RouteDependencies): void {
@@ -24,19 +21,12 @@ export function addEnvironmentRoutes(table: RouteTable, { environments, readBody
 
   table.guarded(getEnvironment, async (context, tenant) => {
     parseQuery(getEnvironment.query, context);
-    answerJson(context, environmentAnswer(await environments.get(tenant, nameOf(context))));
+    answerJson(context, environmentAnswer(await environments.get(tenant, storedNameIn(context, 'environment'))));
   });
 
   table.guarded(deleteEnvironment, async (context, tenant) => {
     parseQuery(deleteEnvironment.query, context);
-    await environments.delete(tenant, nameOf(context));
+    await environments.delete(tenant, storedNameIn(context, 'environment'));
     context.status = 204;
   });
-}
-
-/** The environment that the path names. What cannot be a name is no environment's. */
-function nameOf(context: Context): string {
-  const name = nameSchema.safeParse(parameterOf(context, 'name'));
-  if (!name.success) throw new HttpError('not_found', 'there is no such environment');
-  return name.data;
 }
