@@ -8,6 +8,7 @@
  *     claims/                   a file of each tenant's claims, once there are any
  *     credentials/              a sealed file of each tenant's credentials, once there are any
  *     environments/             a file of each tenant's environments, once there are any
+ *     hosts/                    a file of each tenant's hosts, once there are any
  *     vault.key                 what credentials are sealed with, where the operator gave no key
  *     trash/                    what was taken away, to be removed when there is time
  *
