@@ -10,10 +10,9 @@
  */
 import { BrainClosedError } from './errors.ts';
 import { declareEnvironment, hostEnv, type HostEnvironment } from './environments.ts';
-import { HostCommands } from './host-commands.ts';
-import { HostLink } from './host-link.ts';
-import { carryOut, type HostedEnvironment } from './host-operation.ts';
-import type { HostOperation, RegisteredHost } from './host-wire.ts';
+import { carryOut, type HostedEnvironment, type OperationVoice } from './host-operation.ts';
+import { tieHost, type HostTie } from './host-tie.ts';
+import type { HostOperation, HostReceipt, RegisteredHost } from './host-wire.ts';
 import type { Tool } from './tool.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
@@ -27,15 +26,10 @@ export interface HostsParts {
   readonly onError: (error: Error) => void;
 }
 
-interface Hosted {
-  readonly link: HostLink;
-  readonly commands: HostCommands;
-}
-
 export class Hosts {
   readonly #parts: HostsParts;
   readonly #incarnation: string;
-  readonly #hosted = new Map<string, Hosted>();
+  readonly #hosted = new Map<string, HostTie>();
   readonly #environments = new Map<string, HostedEnvironment>();
   readonly #ofSessions = new Map<string, ReadonlyMap<string, HostedEnvironment>>();
   /** All that this process can run of it. */
@@ -98,34 +92,26 @@ export class Hosts {
     for (const { commands } of this.#hosted.values()) commands.abandon(new BrainClosedError());
   }
 
-  #hostOf(host: string): Hosted {
+  #hostOf(host: string): HostTie {
     const { transport, onError } = this.#parts;
     const known = this.#hosted.get(host);
     if (known !== undefined) return known;
-    const commands = new HostCommands({
-      carryOut: (operation, signal) => this.#carryOut(link, operation, signal),
-      report: (name, receipt) => link.report(name, receipt),
-    });
-    const link = new HostLink({
+    const tie = tieHost({
       host,
       transport,
       token: null,
       register: async (options) => (await registerHost(transport, { name: host, incarnation: this.#incarnation }, options)).token,
-      hear: (news) => commands.hear(news),
-      onEnd(error) {
-        commands.abandon(error);
-        onError(error);
-      },
-      onRefusal: onError,
+      carryOut: (operation, voice) => this.#carryOut(operation, voice),
+      onError,
     });
-    this.#hosted.set(host, { link, commands });
-    return { link, commands };
+    this.#hosted.set(host, tie);
+    return tie;
   }
 
-  async #carryOut(link: HostLink, operation: HostOperation, signal: AbortSignal): ReturnType<typeof carryOut> {
+  async #carryOut(operation: HostOperation, voice: OperationVoice): Promise<HostReceipt> {
     const { session_id: sessionId, environment: name, request } = operation;
     const environment = this.#ofSessions.get(sessionId)?.get(name) ?? this.#environments.get(name);
-    const receipt = await carryOut(operation, environment, voiceOf(link, operation, signal));
+    const receipt = await carryOut(operation, environment, voice);
     if (request.type === 'teardown') this.#ofSessions.delete(sessionId);
     return receipt;
   }
@@ -134,20 +120,6 @@ export class Hosts {
 /** Of one name the last. */
 function toolsByName(lists: readonly (readonly Tool[])[]): readonly Tool[] {
   return [...new Map(lists.flat().map((tool) => [tool.name, tool])).values()];
-}
-
-export function voiceOf(link: HostLink, { session_id, sequence }: HostOperation, signal: AbortSignal): Parameters<typeof carryOut>[2] {
-  const name = { session_id, sequence };
-  return {
-    signal,
-    emit(type, data) {
-      const emitted = link.emit(name, type, data);
-      // It is the tool's to hear that it was refused. One that does not listen is not ended by it.
-      emitted.catch(() => undefined);
-      return emitted;
-    },
-    progress: (progress) => link.progress(name, progress),
-  };
 }
 
 export async function registerHost(transport: Transport, process: { readonly name: string; readonly incarnation: string }, options: CallOptions = {}): Promise<RegisteredHost> {

@@ -3,10 +3,8 @@
  * on. The token can answer that host's commands, and nothing else.
  */
 import { BrainClosedError } from './errors.ts';
-import { HostCommands } from './host-commands.ts';
-import { HostLink } from './host-link.ts';
 import { carryOut } from './host-operation.ts';
-import { voiceOf } from './hosts.ts';
+import { tieHost } from './host-tie.ts';
 import { portsWith, type PortOptions } from './system.ts';
 import type { Tool } from './tool.ts';
 import { BASE_URL, Transport } from './transport.ts';
@@ -32,22 +30,13 @@ export interface ServedTools {
 export async function serveTools({ baseUrl = BASE_URL, host, hostToken, tools, onError, ...world }: ServeToolsOptions): Promise<ServedTools> {
   const ports = portsWith(world);
   const transport = new Transport({ baseUrl, token: hostToken, ports });
-  const onFailure = onError ?? ((error: Error) => ports.complain(error));
-  const commands = new HostCommands({
-    carryOut: (operation, signal) => carryOut(operation, { tools }, voiceOf(link, operation, signal)),
-    report: (name, receipt) => link.report(name, receipt),
-  });
-  const link = new HostLink({
+  const { link, commands } = tieHost({
     host,
     transport,
     token: hostToken,
     register: null,
-    hear: (news) => commands.hear(news),
-    onEnd(error) {
-      commands.abandon(error);
-      onFailure(error);
-    },
-    onRefusal: onFailure,
+    carryOut: (operation, voice) => carryOut(operation, { tools }, voice),
+    onError: onError ?? ((error) => ports.complain(error)),
   });
   const close = async (): Promise<void> => {
     transport.close();
