@@ -24,7 +24,8 @@ export type EndMode = 'wait' | 'interrupt';
 export type EffectOutcome = 'failed' | 'unknown' | 'cancelled';
 
 /** What a repeat of the same call would do outside: nothing, the same again, or a second time. */
-export type SideEffect = 'read' | 'idempotent' | 'once';
+export const SIDE_EFFECTS = ['read', 'idempotent', 'once'] as const;
+export type SideEffect = (typeof SIDE_EFFECTS)[number];
 
 export type TurnFailureCode =
   | 'cancelled'

@@ -1,13 +1,12 @@
 /** Declared environments: what a declaration may say, and how it is shown. */
 import { z } from 'zod';
+import { SIDE_EFFECTS } from '../../machines/records.ts';
 import { utcTime } from '../../machines/utc-time.ts';
 import type { EnvironmentView } from '../../services/environments/declarations.ts';
 import { TOOLS_MAX } from '../../services/tools/tool.ts';
 import { timeSchema } from './answers.ts';
 import { jsonObjectSchema } from './messages.ts';
 import { nameSchema, toolNameSchema } from './names.ts';
-
-const EFFECTS = ['read', 'idempotent', 'once'] as const;
 
 const declaredTool = z.strictObject({
   name: toolNameSchema,
@@ -17,7 +16,7 @@ const declaredTool = z.strictObject({
     description: 'What its input must be: JSON Schema, draft 2020-12, or draft-07 where `$schema` says so. It refers to nothing but itself. Every call is checked with it.',
   }),
   effect: z
-    .enum(EFFECTS)
+    .enum(SIDE_EFFECTS)
     .meta({ description: 'What a repeat of the same call would do: nothing, the same again, or a second time. Default: `once`.' })
     .exactOptional(),
   configuration: jsonObjectSchema.meta({ description: 'What the environment is told with each call of it. No secret.' }).exactOptional(),
@@ -57,7 +56,7 @@ const shown = {
         name: z.string(),
         description: z.string(),
         input_schema: jsonObjectSchema,
-        effect: z.enum(EFFECTS),
+        effect: z.enum(SIDE_EFFECTS),
         configuration: jsonObjectSchema.exactOptional(),
       }),
     )

@@ -1,6 +1,7 @@
 /** What a tenant's file of environments says. What it does not say as this version writes it is refused, not guessed. */
 import { z } from 'zod';
 import type { JsonObject } from '../../machines/messages.ts';
+import { SIDE_EFFECTS } from '../../machines/records.ts';
 import type { StoredDeclaration } from './declaration.ts';
 
 export interface Stored {
@@ -20,7 +21,7 @@ const shared = {
       name: z.string(),
       description: z.string(),
       input_schema: objectSchema,
-      effect: z.enum(['read', 'idempotent', 'once']),
+      effect: z.enum(SIDE_EFFECTS),
       configuration: objectSchema.exactOptional(),
     }),
   ),

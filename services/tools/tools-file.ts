@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import { plainData } from '../../machines/plain-data.ts';
-import type { SideEffect } from '../../machines/records.ts';
+import { SIDE_EFFECTS, type SideEffect } from '../../machines/records.ts';
 import { schemaProblem } from './tool-inputs.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -21,7 +21,6 @@ export type LoadModule = (url: string) => Promise<unknown>;
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const FIELDS: readonly string[] = ['name', 'description', 'input_schema', 'effect', 'tenants', 'run'];
-const EFFECTS: readonly SideEffect[] = ['read', 'idempotent', 'once'];
 
 /** The tools of the file. None of them may have a name in `reservedNames`. Rejects with a `ToolsFileError`. */
 export async function loadToolsFile(
@@ -63,7 +62,7 @@ function parseTool(entry: unknown): Tool | string {
   if (schema === null) return 'its input_schema must be an object of plain JSON';
   const problem = schemaProblem(schema);
   if (problem !== null) return `its input_schema cannot be used: ${problem}`;
-  if (!isEffect(effect)) return `its effect must be one of ${EFFECTS.join(', ')}`;
+  if (!isEffect(effect)) return `its effect must be one of ${SIDE_EFFECTS.join(', ')}`;
   if (tenants !== undefined && !isListOfTexts(tenants)) return 'its tenants must be a list of names';
   if (typeof run !== 'function') return 'its run must be a function';
   return {
@@ -104,7 +103,7 @@ function firstLineOf(error: unknown): string {
 }
 
 function isEffect(value: unknown): value is SideEffect {
-  return EFFECTS.some((effect) => effect === value);
+  return SIDE_EFFECTS.some((effect) => effect === value);
 }
 
 function isListOfTexts(value: unknown): value is readonly string[] {
