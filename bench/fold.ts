@@ -3,17 +3,15 @@
  * for a thousand records, and for the same records only decoded.
  */
 import { SessionState } from '../machines/replay.ts';
-import { decodeRecords, encodeRecord, payloadOf } from '../services/record-codec.ts';
+import { decodeRecords } from '../services/record-codec.ts';
 import { journalOfTurns } from './journal-of-turns.ts';
+import { framesOf } from './journal-writer.ts';
 
 const TURNS = 334;
-const RECORDS_PER_FRAME = 3;
 const ROUNDS = 40;
 
-const records = journalOfTurns(TURNS).map(encodeRecord);
-const payloads = Array.from({ length: Math.ceil(records.length / RECORDS_PER_FRAME) }, (_, index) =>
-  payloadOf(records.slice(index * RECORDS_PER_FRAME, (index + 1) * RECORDS_PER_FRAME)),
-);
+const records = journalOfTurns(TURNS);
+const payloads = framesOf(records).map(({ payload }) => payload);
 
 function decode(): void {
   for (const payload of payloads) decodeRecords(payload);
