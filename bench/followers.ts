@@ -2,7 +2,7 @@
 import { dataDirectory, type Bench } from './bench.ts';
 import type { FigureName } from './figure-table.ts';
 import { Follower } from './follower.ts';
-import { inParallel } from './load.ts';
+import { inParallel } from './in-parallel.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 
 const INPUT = 'How long does it take to hear this?';

@@ -4,7 +4,7 @@ import { encodeRecord, payloadOf } from '../services/record-codec.ts';
 import type { Disk, DiskFile } from '../storage/disk.ts';
 import { FileSessionStore } from '../storage/file-session-store.ts';
 import { NodeDisk } from '../storage/node-disk.ts';
-import { inParallel } from './load.ts';
+import { inParallel } from './in-parallel.ts';
 
 /** As turns commit them: few at a time. */
 const RECORDS_PER_FRAME = 3;
@@ -35,7 +35,7 @@ export async function writeJournals({ directory, sessions, records, firstIndex =
   return ids;
 }
 
-function framesOf(records: readonly SessionRecord[]): readonly { readonly firstSequence: number; readonly recordCount: number; readonly payload: Uint8Array }[] {
+export function framesOf(records: readonly SessionRecord[]): readonly { readonly firstSequence: number; readonly recordCount: number; readonly payload: Uint8Array }[] {
   const count = Math.ceil(records.length / RECORDS_PER_FRAME);
   return Array.from({ length: count }, (_, index) => {
     const some = records.slice(index * RECORDS_PER_FRAME, (index + 1) * RECORDS_PER_FRAME);

@@ -36,17 +36,3 @@ export async function rateOf(workers: readonly (() => Promise<unknown>)[], secon
   );
   return { count, seconds, total };
 }
-
-/** In the order of the items, `width` at a time. */
-export async function inParallel<T, R>(items: readonly T[], width: number, work: (item: T, index: number) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
-      results[index] = await work(items[index] as T, index);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
-}

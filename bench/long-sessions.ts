@@ -2,7 +2,8 @@
 import { dataDirectory, type Bench } from './bench.ts';
 import { journalOfTurns, RECORDS_PER_TURN } from './journal-of-turns.ts';
 import { writeJournals } from './journal-writer.ts';
-import { inParallel, timed } from './load.ts';
+import { inParallel } from './in-parallel.ts';
+import { timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 import { spreadOf } from './statistics.ts';
 

@@ -1,6 +1,6 @@
 /** What a session takes while nothing happens in it, and whether memory comes back once all of them were in use. */
 import { dataDirectory, type Bench } from './bench.ts';
-import { inParallel } from './load.ts';
+import { inParallel } from './in-parallel.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 
 const WIDTH = 32;

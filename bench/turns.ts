@@ -1,7 +1,8 @@
 /** Turns: how long one takes, and how many a second. What the scripted model takes of it is not the server's. */
 import { dataDirectory, type Bench } from './bench.ts';
 import { PLAIN_SESSION, type CreateBody } from './client.ts';
-import { inParallel, rateOf, timed } from './load.ts';
+import { inParallel } from './in-parallel.ts';
+import { rateOf, timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 import { p50 } from './statistics.ts';
 

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { textsOf, toolNamesOf, type Recording, type Turn } from '../../bench/recordings.ts';
 import { readAirline, transcriptOf } from '../support/airline.ts';
 import type { TranscriptMessage } from '../support/brain-api.ts';
@@ -10,7 +11,6 @@ import { ConversationPlayer, type Hang } from '../support/conversation-player.ts
 import { answering, EnvironmentServer } from '../support/environment-server.ts';
 import { faultsOf } from '../support/history.ts';
 import { HostProcess } from '../support/host-process.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { journalBytes } from '../support/journal-size.ts';
 import { runsLongForms, runsSlowTests } from '../support/slow-tests.ts';
 import { LOOPS, Stage } from '../support/stage.ts';

@@ -1,9 +1,9 @@
 /** A cancel that comes at any moment around a turn: it stops that turn or none, and never the next. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import type { JournalRecord } from '../support/brain-api.ts';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
 import { runsLongForms } from '../support/slow-tests.ts';
 import { Stage } from '../support/stage.ts';

@@ -1,7 +1,7 @@
 /** The event that says that a turn is over: whoever has seen it finds the session at rest. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { says } from '../support/openai-server.ts';
 import { runsLongForms } from '../support/slow-tests.ts';
 import { SseReader } from '../support/sse-reader.ts';

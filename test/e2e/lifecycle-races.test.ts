@@ -1,9 +1,9 @@
 /** Verbs of `/sessions` that cross each other and their turns: one wins, and the history explains it. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { eventFaultsOf, LifecycleApi, type LifecycleEvent } from '../support/lifecycle-api.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
 import { runsLongForms } from '../support/slow-tests.ts';

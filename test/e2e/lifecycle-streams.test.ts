@@ -1,9 +1,9 @@
 /** Streams of `/sessions` as readers see them: nothing is missed, nothing comes twice, and what they say is so by then. */
 import { EventSource } from 'eventsource';
 import { afterEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { eventFaultsOf, LifecycleApi, type LifecycleEvent } from '../support/lifecycle-api.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { runsLongForms } from '../support/slow-tests.ts';

@@ -1,6 +1,6 @@
 /** What many sessions at rest cost: memory, and the time to start. */
 import { describe, expect, it } from 'vitest';
-import { inParallel } from '../support/in-parallel.ts';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { megabytes } from '../support/journal-size.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { runsLongForms, runsSlowTests } from '../support/slow-tests.ts';

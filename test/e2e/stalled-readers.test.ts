@@ -1,6 +1,6 @@
 /** A hundred readers that stop reading: the server does not hold for them what they do not take, and they lose nothing. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { inParallel } from '../support/in-parallel.ts';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { megabytes } from '../support/journal-size.ts';
 import { calls, says } from '../support/openai-server.ts';
 import { runsLongForms } from '../support/slow-tests.ts';

@@ -1,6 +1,6 @@
 /** Event streams as readers see them: nothing is missed, nothing comes twice, and no reader costs another anything. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { inParallel } from '../support/in-parallel.ts';
+import { inParallel } from '../../bench/in-parallel.ts';
 import { calls, says, silence } from '../support/openai-server.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { Stage } from '../support/stage.ts';

@@ -2,9 +2,9 @@
 import { open, readdir, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inParallel } from '../../bench/in-parallel.ts';
 import type { BrainApi } from '../support/brain-api.ts';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 let server: ServerProcess;

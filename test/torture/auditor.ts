@@ -3,9 +3,9 @@
  * finds with what the clients were told, the followers were shown, and the model and the tools were asked.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { inParallel } from '../../bench/in-parallel.ts';
 import type { BrainApi, JournalRecord, RecordedEvent, Session } from '../support/brain-api.ts';
 import { faultsOf } from '../support/history.ts';
-import { inParallel } from '../support/in-parallel.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import type { Follower } from './follower.ts';
 import type { Ledger, SessionEntry } from './ledger.ts';
