@@ -10,7 +10,7 @@ import type { LoopRegistry } from './loops/loop-registry.ts';
 import type { ModelRegistry } from './models/model-provider.ts';
 import { plainMessages } from './plain-messages.ts';
 import type { CreateSession } from './session-service.ts';
-import { ownTool, toolsNamed, toolsOf } from './session-tools.ts';
+import { resolvedOwnTool, toolsNamed, toolsOf } from './session-tools.ts';
 import type { ToolRegistry } from './tools/tool.ts';
 
 const AGENTLOOP_DEFAULT = { name: 'chat' } as const;
@@ -78,7 +78,7 @@ function resolveTools(
   if (request.tools !== undefined) return toolsNamed(request.tools, given);
   const { declared, registry } = given;
   if (declared.length > 0 || model.provider !== MODEL_DEFAULT.provider) return toolsOf(declared);
-  return registry.demoTools.map(ownTool);
+  return registry.demoTools.map(resolvedOwnTool);
 }
 
 function invalid(message: string, field: string): ServiceError {

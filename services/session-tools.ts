@@ -41,14 +41,14 @@ export function toolsNamed(
     if (taken.has(name)) throw invalid(`the tool ${name} is named twice`, field);
     taken.add(name);
     const own = registry.find(tenant, name);
-    const [tool, other] = [...offered.filter((one) => one.name === name), ...(own === null ? [] : [ownTool(own)])];
+    const [tool, other] = [...offered.filter((one) => one.name === name), ...(own === null ? [] : [resolvedOwnTool(own)])];
     if (tool === undefined) throw new ServiceError('unknown_tool', `there is no tool ${name}`, { details: { field } });
     if (other !== undefined) throw twice(name, [tool.environment, other.environment], field);
     return tool;
   });
 }
 
-export function ownTool({ name, description, input_schema, effect }: Tool): ResolvedTool {
+export function resolvedOwnTool({ name, description, input_schema, effect }: Tool): ResolvedTool {
   return { name, description, input_schema, effect, environment: OWN_ENVIRONMENT };
 }
 
