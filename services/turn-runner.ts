@@ -35,7 +35,7 @@ export interface RunnerServices extends ToolExecutorsServices {
 }
 
 /** What a turn has whose loop starts in the commit of its own start. */
-export interface Begun {
+export interface BegunActivation {
   readonly slot: TurnSlot;
   /** Its `activation_started`. */
   readonly activation: Sequence;
@@ -49,10 +49,10 @@ export class TurnRunner {
   readonly #scope: TurnScope;
   readonly #services: RunnerServices;
   readonly #executors: ToolExecutors;
-  readonly #begun: Begun | null;
+  readonly #begun: BegunActivation | null;
   #modelKey: ModelKey = { kind: 'unavailable', reason: 'the turn has not begun' };
 
-  constructor(scope: TurnScope, services: RunnerServices, begun: Begun | null) {
+  constructor(scope: TurnScope, services: RunnerServices, begun: BegunActivation | null) {
     this.#scope = scope;
     this.#services = services;
     this.#begun = begun;

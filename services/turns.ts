@@ -10,7 +10,7 @@ import type { Clock } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 import type { SessionActor } from './session-actor.ts';
 import type { TelemetrySink } from './telemetry.ts';
-import { TurnRunner, type Begun, type RunnerServices } from './turn-runner.ts';
+import { TurnRunner, type BegunActivation, type RunnerServices } from './turn-runner.ts';
 import { TurnScope, type TurnLimits } from './turn-scope.ts';
 import type { TurnSlot } from './turn-slots.ts';
 
@@ -89,7 +89,7 @@ export class Turns {
   }
 
   /** Null where the turn starts without its loop. */
-  #begun(sessionId: string, records: readonly SessionRecord[]): Begun | null {
+  #begun(sessionId: string, records: readonly SessionRecord[]): BegunActivation | null {
     const activation = records.find(({ type }) => type === 'activation_started');
     const slot = this.#takeAside(sessionId);
     return slot === null || activation === undefined ? null : { slot, activation: activation.sequence };
@@ -105,7 +105,7 @@ export class Turns {
     sessionId: string,
     actor: SessionActor,
     messageSequence: Sequence,
-    begun: Begun | null,
+    begun: BegunActivation | null,
     abandon: (error: unknown) => void,
   ): void {
     const { clock, feed, secrets, limits, telemetry } = this.#services;

@@ -82,7 +82,7 @@ export interface OperationCall {
 }
 
 /** Something that was begun, and has an end to come: what is known of it meanwhile, and how it is let go. */
-export interface Begun {
+export interface BegunCall {
   /** What is known of it without an end, at this moment, when its time is up. */
   atDeadline(): 'timeout' | 'unknown';
   /** Whether any of it may have reached its executor. False: it is known that nothing did, and nothing will once it is closed. */
@@ -102,7 +102,7 @@ export interface Begun {
 }
 
 /** An operation that was handed to its driver. */
-export interface SentOperation extends Begun {
+export interface SentOperation extends BegunCall {
   /** Never rejects. For an `invoke` it is final: where the environment accepted it, it is the result that came later. */
   readonly receipt: Promise<Receipt>;
 }

@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../../machines/messages.ts';
 import type { Sequence } from '../../machines/records.ts';
-import type { Begun, OperationListener } from '../environments/operation.ts';
+import type { BegunCall, OperationListener } from '../environments/operation.ts';
 
 export interface StartedCall {
   readonly input: JsonValue;
@@ -25,7 +25,7 @@ export type ToolAnswer =
   | { readonly kind: 'unknown'; readonly message: string };
 
 /** A call that was begun. */
-export interface ToolInvocation extends Begun {
+export interface ToolInvocation extends BegunCall {
   /** Never rejects. */
   readonly answer: Promise<ToolAnswer>;
 }
