@@ -4,9 +4,11 @@
  * `EEXIST`, `ENOSPC`, `EIO` and so on.
  */
 
+/** `read`: an existing file, not to be written. `write`: an existing file, read and written. `create`: a new one. */
+export type OpenMode = 'read' | 'write' | 'create';
+
 export interface Disk {
-  /** `read`: an existing file, not to be written. `write`: an existing file, read and written. `create`: a new one. */
-  open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile>;
+  open(path: string, mode: OpenMode): Promise<DiskFile>;
   makeDirectory(path: string): Promise<void>;
   /** The names in a directory, in no particular order. */
   list(path: string): Promise<readonly string[]>;
@@ -36,6 +38,7 @@ export interface DiskFile {
   size(): Promise<number>;
   /** The permission bits, as `chmod` takes them. */
   mode(): Promise<number>;
+  /** Calls that come later, and those that are under way, may reject with `EBADF`; they never meet another file. */
   close(): Promise<void>;
 }
 

@@ -43,7 +43,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
   {
     path: 'storage/node-disk.ts',
-    rules: ['node:fs/promises', 'fs-native-extensions'],
+    rules: ['node:fs', 'fs-native-extensions'],
     reason: 'The real disk, and the kernel\'s lock on it.',
   },
   {

@@ -1,5 +1,5 @@
 /** A disk that knows how many of the files opened through it are not closed. */
-import type { Disk, DiskFile, DiskLock } from '../../storage/disk.ts';
+import type { Disk, DiskFile, DiskLock, OpenMode } from '../../storage/disk.ts';
 
 export class HandleCount implements Disk {
   readonly #disk: Disk;
@@ -13,7 +13,7 @@ export class HandleCount implements Disk {
     return [...this.#open.values()];
   }
 
-  async open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile> {
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
     const file = await this.#disk.open(path, mode);
     const counted: DiskFile = {
       read: (buffer, position) => file.read(buffer, position),

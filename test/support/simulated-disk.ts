@@ -16,7 +16,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { DiskFile, DiskLock, WatchableDisk } from '../../storage/disk.ts';
+import type { DiskFile, DiskLock, OpenMode, WatchableDisk } from '../../storage/disk.ts';
 import { SimulatedDirectory, SimulatedFile, type SimulatedNode } from './simulated-nodes.ts';
 
 export type DiskCallKind =
@@ -173,7 +173,7 @@ export class SimulatedDisk {
     return process.hasEnded ? never() : answer();
   }
 
-  open(path: string, mode: 'read' | 'write' | 'create'): SimulatedFile {
+  open(path: string, mode: OpenMode): SimulatedFile {
     const node = this.#find(path);
     if (mode === 'create') {
       if (node !== null) throw failure('EEXIST', path);
@@ -310,7 +310,7 @@ export class SimulatedProcess implements WatchableDisk {
     this.#announce();
   }
 
-  async open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile> {
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
     const file = await this.#disk.call(this, { kind: 'open', path }, () => this.#disk.open(path, mode));
     return new SimulatedHandle(this.#disk, this, { file, path, isReadOnly: mode === 'read' });
   }

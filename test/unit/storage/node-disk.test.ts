@@ -49,6 +49,22 @@ describe('the real disk', () => {
     expect(await readFile(path, 'utf8')).toBe('x');
   });
 
+  it('is closed once, when the calls that are under way are over, and takes none afterwards', async () => {
+    const path = join(root, 'file');
+    const file = await disk.open(path, 'create');
+    const over: string[] = [];
+    const large = Buffer.alloc(4_000_000, 'x');
+    const calls = [file.write(large, 0).then(() => over.push('write')), file.sync().then(() => over.push('sync'))];
+
+    const closing = file.close().then(() => over.push('close'));
+
+    expect(await codeOf(file.write(large, 0))).toBe('EBADF');
+    expect(await codeOf(file.close())).toBe('EBADF');
+    await Promise.all([...calls, closing]);
+    expect(over.at(-1)).toBe('close');
+    expect(over.length).toBe(3);
+  });
+
   it('makes, lists, renames, flushes and removes directories', async () => {
     const path = join(root, 'a');
     await disk.makeDirectory(path);
