@@ -1,5 +1,6 @@
 /** A journal of many turns with a tool call each, as the charts lead it: for what has to stay quick however long a session is. */
-import { Draft, SNAPSHOT_OF_NO_SESSION } from '../machines/dry-run.ts';
+import { SNAPSHOT_OF_NO_SESSION } from '../machines/chart-step.ts';
+import { Draft } from '../machines/dry-run.ts';
 import type { Retain, SessionCreated, SessionRecord } from '../machines/records.ts';
 
 const STARTED_AT = 1_767_268_800_000;

@@ -5,8 +5,8 @@
  *   A1. The session itself is not touched: what is decided may never become durable.
  *   A2. Contents are carried on only where a command asks for them, and then on a copy.
  */
+import type { SessionSnapshot } from './chart-step.ts';
 import type { Standing } from './decide.ts';
-import type { SessionSnapshot } from './dry-run.ts';
 import type { Metadata, SessionRecord } from './records.ts';
 import type { KeyValues } from './projections/key-values.ts';
 import type { Transcript } from './projections/transcript.ts';

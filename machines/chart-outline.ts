@@ -39,9 +39,9 @@ function nodesBelow(node: AnyStateNode): readonly AnyStateNode[] {
 }
 
 /** The state that one enters who enters a node. */
-function leafOf(node: AnyStateNode): AnyStateNode {
-  const [first] = node.initial.target;
-  return node.type === 'compound' && first !== undefined ? leafOf(first) : node;
+export function leafOf(node: AnyStateNode): AnyStateNode {
+  const first = node.type === 'compound' ? node.initial.target[0] : undefined;
+  return first === undefined ? node : leafOf(first);
 }
 
 function nameOf(node: AnyStateNode): string {

@@ -3,9 +3,10 @@
  * draft is a dry run on the chart, and what a deployment can change comes in as `rules`.
  */
 import { assertNever } from './assert-never.ts';
+import type { SessionSnapshot } from './chart-step.ts';
 import { closeTurn, endIfDetached, endSession } from './close-turn.ts';
 import type { Command, SessionCommand, TurnCommand } from './commands.ts';
-import { Draft, RefusedByChart, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
+import { Draft, RefusedByChart, type DecidedRecord } from './dry-run.ts';
 import type { KeyedRequest, Metadata } from './records.ts';
 import { environmentsIn } from './session-context.ts';
 import { sameValue } from './value-equality.ts';

@@ -2,47 +2,13 @@
  * A dry run: the chart is asked about each record before it is written, and moves on with each, without an actor and
  * without an effect. A record that the chart refuses or throws on never becomes durable.
  */
-import { createActor, type SnapshotFrom } from 'xstate';
+import { stateOf, stepOf, type SessionSnapshot } from './chart-step.ts';
 import type { NewRecord, RecordData, RecordType, Sequence } from './records.ts';
-import { sessionChart } from './session-chart.ts';
-import { CHART_STATES, type ChartState } from './projections/status.ts';
+import type { ChartState } from './projections/status.ts';
 import type { SessionContext } from './session-context.ts';
-
-export type SessionSnapshot = SnapshotFrom<typeof sessionChart>;
 
 /** A record with its place and the state that it leads to: all that it will have but its time. */
 export type DecidedRecord = NewRecord & { readonly state: ChartState };
-
-// The scope that a transition is computed in needs an actor; this one is never started, and hears of nothing.
-const inert = createActor(sessionChart);
-const INERT_SCOPE: Parameters<typeof sessionChart.transition>[2] = {
-  self: inert,
-  id: inert.id,
-  sessionId: inert.sessionId,
-  system: inert.system,
-  logger: () => undefined,
-  defer: () => undefined,
-  emit: () => undefined,
-  stopChild: () => undefined,
-  actionExecutor: () => undefined,
-};
-
-export const SNAPSHOT_OF_NO_SESSION: SessionSnapshot = inert.getSnapshot();
-
-const STATES: ReadonlySet<string> = new Set(CHART_STATES);
-
-/** The chart's state in its own words: `running.cancelling`. */
-export function stateOf(snapshot: SessionSnapshot): ChartState {
-  const value: unknown = snapshot.value;
-  const name = typeof value === 'string' ? value : nameOfInner(value as Record<string, string>);
-  if (!STATES.has(name)) throw new Error(`the session chart is in an unlisted state: ${name}`);
-  return name as ChartState;
-}
-
-function nameOfInner(value: Readonly<Record<string, string>>): string {
-  const [outer = ''] = Object.keys(value);
-  return `${outer}.${value[outer] ?? ''}`;
-}
 
 /** A record that the chart does not accept where it stands. */
 export class RefusedByChart extends Error {
@@ -61,7 +27,7 @@ export class RefusedByChart extends Error {
 
 /** The chart one record further on. Throws `RefusedByChart`, or whatever the chart throws. */
 export function snapshotAfter(snapshot: SessionSnapshot, record: NewRecord): SessionSnapshot {
-  const after = sessionChart.transition(snapshot, record, INERT_SCOPE);
+  const after = stepOf(snapshot, record);
   if (!hasTaken(after, record)) throw new RefusedByChart(stateOf(snapshot), record);
   return after;
 }

@@ -3,8 +3,9 @@
  * open effect ends `unknown`, an open turn fails, what was asked for is carried out. At rest it adds nothing, so running
  * it twice changes nothing.
  */
+import type { SessionSnapshot } from './chart-step.ts';
 import { closeOpenEffects, closeTurn, endSession } from './close-turn.ts';
-import { Draft, type DecidedRecord, type SessionSnapshot } from './dry-run.ts';
+import { Draft, type DecidedRecord } from './dry-run.ts';
 import { assertNever } from './assert-never.ts';
 import type { SessionState } from './replay.ts';
 

@@ -16,9 +16,9 @@ import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
 import type { ChartState } from './projections/status.ts';
 import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts';
 import { isRecordType, type Sequence, type SessionRecord } from './records.ts';
-import { sessionChart } from './session-chart.ts';
 import type { SessionContext } from './session-context.ts';
-import { hasTaken, SNAPSHOT_OF_NO_SESSION, stateOf, type SessionSnapshot } from './dry-run.ts';
+import { sessionLogic, SNAPSHOT_OF_NO_SESSION, snapshotIn, stateOf, type SessionSnapshot } from './chart-step.ts';
+import { hasTaken } from './dry-run.ts';
 
 /**
  * The version of the charts and projections together: a saved snapshot of another version is rebuilt from the journal.
@@ -65,7 +65,7 @@ interface Parts {
 }
 
 export class SessionState {
-  readonly #chart: Actor<typeof sessionChart>;
+  readonly #chart: Actor<typeof sessionLogic>;
   readonly transcript: Transcript;
   readonly keyValues: KeyValues;
   readonly dropped: DroppedTurns;
@@ -86,7 +86,7 @@ export class SessionState {
     this.messageKeys = parts.messageKeys;
     this.#facts = parts.facts;
     this.#isDeleteRequested = parts.isDeleteRequested;
-    this.#chart = createActor(sessionChart, { snapshot: sessionChart.getPersistedSnapshot(parts.snapshot) });
+    this.#chart = createActor(sessionLogic, { snapshot: parts.snapshot });
     this.#chart.subscribe({ error: (error) => (this.#thrown = { error }) });
     this.#chart.start();
     this.#state = stateOf(this.snapshot);
@@ -107,11 +107,8 @@ export class SessionState {
   }
 
   static from(saved: StateSnapshot): SessionState {
-    const [name, inner] = saved.chart.state.split('.');
-    const value = inner === undefined ? saved.chart.state : { [String(name)]: inner };
     return new SessionState({
-      // The persisted value is data from outside the types: a state that the chart does not have throws here.
-      snapshot: sessionChart.resolveState({ value, context: saved.chart.context }),
+      snapshot: snapshotIn(saved.chart.state, saved.chart.context),
       transcript: Transcript.from(saved.transcript),
       keyValues: KeyValues.from(saved.key_values),
       dropped: DroppedTurns.from(saved.dropped),

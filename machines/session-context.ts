@@ -99,47 +99,64 @@ export const CLOSES = {
   environment_teardown_failed: 'environment_teardown',
 } as const satisfies Partial<Record<RecordType, EffectKind>>;
 
+/** Facts on their way from one record to the next: nobody else has them yet. */
+type NextContext = { -readonly [Key in keyof SessionContext]: SessionContext[Key] };
+
 /** The facts after a record. The chart has allowed it: nothing is checked here. */
 export function contextAfter(before: SessionContext, record: NewRecord): SessionContext {
-  const context: SessionContext = { ...before, last_sequence: record.sequence };
+  const context = nextOf(before, record.sequence);
   switch (record.type) {
     case 'session_created':
-      return { ...context, after_stop: record.data.after_stop, retain: record.data.retain };
+      context.after_stop = record.data.after_stop;
+      context.retain = record.data.retain;
+      return context;
     case 'session_ready':
-      return { ...context, checkpoint: checkpointAt(context) };
+      context.checkpoint = checkpointAt(context);
+      return context;
     case 'session_resumed':
-      return { ...context, transcript_length: context.checkpoint?.transcript_length ?? 0 };
+      context.transcript_length = context.checkpoint?.transcript_length ?? 0;
+      return context;
     case 'session_end_requested':
-      return { ...context, end: record.data.mode };
+      context.end = record.data.mode;
+      return context;
     case 'session_ending':
-      return { ...context, end: null };
+      context.end = null;
+      return context;
 
     case 'message_queued':
-      return { ...context, queue: [...context.queue, record.sequence] };
+      context.queue = [...context.queue, record.sequence];
+      return context;
     case 'message_withdrawn':
     case 'message_failed':
-      return { ...context, queue: context.queue.filter((waiting) => waiting !== record.data.message_sequence) };
+      context.queue = context.queue.filter((waiting) => waiting !== record.data.message_sequence);
+      return context;
 
     case 'turn_started': {
       const { message_sequence } = record.data;
-      const turn = { message_sequence, started_sequence: record.sequence, activation: null, cancel: null };
-      return { ...context, queue: context.queue.slice(1), turn };
+      context.queue = context.queue.slice(1);
+      context.turn = { message_sequence, started_sequence: record.sequence, activation: null, cancel: null };
+      return context;
     }
     case 'turn_cancel_requested':
-      return { ...context, turn: context.turn && { ...context.turn, cancel: record.data.by } };
+      context.turn = context.turn && { ...context.turn, cancel: record.data.by };
+      return context;
     case 'turn_ended':
-      return { ...context, turn: null, checkpoint: checkpointAt(context) };
+      context.turn = null;
+      context.checkpoint = checkpointAt(context);
+      return context;
     case 'turn_failed':
-      return { ...context, turn: null };
+      context.turn = null;
+      return context;
 
     case 'activation_started':
-      return { ...opening(context, record), turn: context.turn && { ...context.turn, activation: record.sequence } };
+      context.turn = context.turn && { ...context.turn, activation: record.sequence };
+      return opening(context, record);
     case 'model_call_started':
       return opening(context, record);
     case 'tool_call_started': {
       const { effect } = record.data;
-      const { repeatable } = context;
-      return { ...opening(context, record), repeatable: effect === 'once' ? repeatable : { ...repeatable, [record.sequence]: effect } };
+      if (effect !== 'once') context.repeatable = { ...context.repeatable, [record.sequence]: effect };
+      return opening(context, record);
     }
     case 'environment_setup_started':
       return withStanding(opening(context, record), record.data.environment, { standing: 'setting_up', operation: record.sequence });
@@ -158,7 +175,8 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
       return closing(context, record.data.started_sequence);
     case 'tool_call_ended': {
       const { started_sequence } = record.data;
-      return { ...closing(context, started_sequence), repeatable: without(context.repeatable, started_sequence) };
+      context.repeatable = without(context.repeatable, started_sequence);
+      return closing(context, started_sequence);
     }
     case 'environment_setup_ended':
       return settling(context, record.data.started_sequence, 'attached');
@@ -168,7 +186,8 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
       return settling(context, record.data.started_sequence, 'absent');
 
     case 'transcript_delta':
-      return { ...context, transcript_length: record.data.from + record.data.messages.length };
+      context.transcript_length = record.data.from + record.data.messages.length;
+      return context;
 
     case 'session_failed':
     case 'session_metadata_changed':
@@ -185,6 +204,23 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
   }
 }
 
+/** Field by field: each record makes one, and to spread it would cost ten times as much. */
+function nextOf(before: SessionContext, last_sequence: Sequence): NextContext {
+  return {
+    last_sequence,
+    after_stop: before.after_stop,
+    retain: before.retain,
+    transcript_length: before.transcript_length,
+    checkpoint: before.checkpoint,
+    queue: before.queue,
+    open: before.open,
+    repeatable: before.repeatable,
+    environments: before.environments,
+    turn: before.turn,
+    end: before.end,
+  };
+}
+
 /** Undefined where its setup was never started. A name may be that of something which every object has. */
 export function environmentIn({ environments }: SessionContext, name: string): EnvironmentFacts | undefined {
   return Object.hasOwn(environments, name) ? environments[name] : undefined;
@@ -199,19 +235,21 @@ function checkpointAt(context: SessionContext): CheckpointPosition {
   return { sequence: context.last_sequence, transcript_length: context.transcript_length };
 }
 
-function opening(context: SessionContext, { sequence, type }: { readonly sequence: Sequence; readonly type: keyof typeof OPENS }): SessionContext {
-  return { ...context, open: { ...context.open, [sequence]: OPENS[type] } };
+function opening(context: NextContext, { sequence, type }: { readonly sequence: Sequence; readonly type: keyof typeof OPENS }): NextContext {
+  context.open = { ...context.open, [sequence]: OPENS[type] };
+  return context;
 }
 
-function closing(context: SessionContext, started: Sequence): SessionContext {
-  return { ...context, open: without(context.open, started) };
+function closing(context: NextContext, started: Sequence): NextContext {
+  context.open = without(context.open, started);
+  return context;
 }
 
 /** The environment's operation that began at `started` is over, and this is what is known since. */
-function settling(context: SessionContext, started: Sequence, standing: EnvironmentStanding): SessionContext {
+function settling(context: NextContext, started: Sequence, standing: EnvironmentStanding): NextContext {
   const [name] = Object.entries(context.environments).find(([, { operation }]) => operation === started) ?? [];
-  const closed = closing(context, started);
-  return name === undefined ? closed : withStanding(closed, name, { standing, operation: started });
+  if (name !== undefined) withStanding(context, name, { standing, operation: started });
+  return closing(context, started);
 }
 
 /** Only an environment that said no itself is known to have nothing of the session. */
@@ -219,8 +257,9 @@ function standingAfterFailedSetup(outcome: EffectOutcome): EnvironmentStanding {
   return outcome === 'failed' ? 'absent' : 'unknown';
 }
 
-function withStanding(context: SessionContext, name: string, facts: EnvironmentFacts): SessionContext {
-  return { ...context, environments: { ...context.environments, [name]: facts } };
+function withStanding(context: NextContext, name: string, facts: EnvironmentFacts): NextContext {
+  context.environments = { ...context.environments, [name]: facts };
+  return context;
 }
 
 function without<T>(bySequence: Readonly<Record<Sequence, T>>, closed: Sequence): Readonly<Record<Sequence, T>> {

@@ -13,9 +13,9 @@
  *       is asked before: whether the loop of a turn that starts in a commit may start with it. It sets a slot aside.
  */
 import { Ahead } from '../machines/ahead.ts';
+import type { SessionSnapshot } from '../machines/chart-step.ts';
 import type { Command } from '../machines/commands.ts';
 import { decide, type Decision, type RefusalCode, type Rules } from '../machines/decide.ts';
-import type { SessionSnapshot } from '../machines/dry-run.ts';
 import type { FirstRequest } from '../machines/projections/keyed-requests.ts';
 import type { ChartState } from '../machines/projections/status.ts';
 import type { SessionState } from '../machines/replay.ts';

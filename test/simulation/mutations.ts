@@ -161,7 +161,7 @@ export const MUTATIONS: readonly Mutation[] = [
       { file: 'machines/close-turn.ts', search: 'const next = draft.context.queue[0] ?? null;', replace: 'const next = draft.context.queue.at(-1) ?? null;' },
       { file: 'machines/chart-setup.ts', search: 'event.data.next === (context.queue[0] ?? null)', replace: 'event.data.next === (context.queue.at(-1) ?? null)' },
       { file: 'machines/chart-setup.ts', search: 'context.queue[0] === event.data.message_sequence', replace: 'context.queue.includes(event.data.message_sequence)' },
-      { file: 'machines/session-context.ts', search: 'queue: context.queue.slice(1), turn', replace: 'queue: context.queue.filter((one) => one !== record.data.message_sequence), turn' },
+      { file: 'machines/session-context.ts', search: 'context.queue = context.queue.slice(1);', replace: 'context.queue = context.queue.filter((one) => one !== record.data.message_sequence);' },
     ],
   },
   {
@@ -187,7 +187,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'acknowledge-before-the-flush',
     breaks: [2, 12],
-    changes: [{ file: 'storage/segment.ts', search: '    }\n    await this.#file.sync();\n  }', replace: '    }\n  }' }],
+    changes: [
+      { file: 'storage/file-journal.ts', search: "'create-through'", replace: "'create'" },
+      { file: 'storage/journal-repair.ts', search: "'write-through');\n  try {\n    const size", replace: "'write');\n  try {\n    const size" },
+    ],
   },
   {
     name: 'open-without-flushing',

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { transition, type AnyStateNode } from 'xstate';
 import { chartTransitions, type ChartTransition } from '../../machines/chart-outline.ts';
-import { RefusedByChart, snapshotAfter, stateOf, type SessionSnapshot } from '../../machines/dry-run.ts';
+import { stateOf, stepOf, type SessionSnapshot } from '../../machines/chart-step.ts';
+import { RefusedByChart, snapshotAfter } from '../../machines/dry-run.ts';
 import { CHART_STATES, type ChartState } from '../../machines/projections/status.ts';
 import { RECORD_VISIBILITY, type NewRecord, type RecordType } from '../../machines/records.ts';
 import { sessionChart } from '../../machines/session-chart.ts';
@@ -119,12 +121,41 @@ describe('the session chart', () => {
     expect(sources).toEqual(['unusable', 'ended']);
   });
 
+  it.each(RECORD_TYPES)('S3: is led by every %s where the own step of XState leads it, and nothing is done on the way', (type) => {
+    const steps = SITUATIONS.flatMap((one) => variantsIn(one, type).map((record) => ({ before: one.snapshot, record })));
+
+    for (const { before, record } of steps) {
+      const after = stepOf(before, record);
+      const [{ value, context, status }, actions] = transition(sessionChart, before, record);
+
+      expect({ value: after.value, context: after.context, status: after.status }, JSON.stringify(record)).toEqual({ value, context, status });
+      expect(actions).toEqual([]);
+    }
+  });
+
+  it('S2: has nothing but what its steps take', () => {
+    const nodes = nodesOf(sessionChart.root);
+
+    for (const { entry, exit, invoke, always, after, tags, type } of nodes) {
+      expect({ entry, exit, invoke, always, after, tags }).toEqual({ entry: [], exit: [], invoke: [], always: undefined, after: [], tags: [] });
+      expect(['atomic', 'compound']).toContain(type);
+    }
+    for (const { actions, target, reenter } of nodes.flatMap(({ transitions }) => [...transitions.values()].flat())) {
+      expect({ actions, reenter }).toEqual({ actions: ['evolve'], reenter: false });
+      expect(target?.length ?? 0).toBeLessThan(2);
+    }
+  });
+
   it('leads nowhere from ended', () => {
     const leaving = chartTransitions().filter(({ source, target }) => source === 'ended' && target !== null);
 
     expect(leaving).toEqual([]);
   });
 });
+
+function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
+  return [node, ...Object.values(node.states).flatMap(nodesOf)];
+}
 
 function nameOfTransition({ source, type, guards, target }: ChartTransition): string {
   return `${source} ${type} [${guards.join(' & ')}] ${target ?? 'stays'}`;

@@ -1,5 +1,6 @@
 /** The circumstances that the table is read in: for each chart state, the ways in which a session can stand there. */
-import { Draft, SNAPSHOT_OF_NO_SESSION, type SessionSnapshot } from '../../machines/dry-run.ts';
+import { SNAPSHOT_OF_NO_SESSION, type SessionSnapshot } from '../../machines/chart-step.ts';
+import { Draft } from '../../machines/dry-run.ts';
 import type { ChartState } from '../../machines/projections/status.ts';
 import type { CancelBy, EffectOutcome, RecordData, RecordType, Sequence, SessionCreated } from '../../machines/records.ts';
 import type { SessionContext } from '../../machines/session-context.ts';

@@ -1,7 +1,8 @@
 /** How much a turn may have under way: what is open must be closed by one commit, also by the next process. */
 import { describe, expect, it } from 'vitest';
 import { OPEN_EFFECTS_MAX } from '../../../machines/decide.ts';
-import { Draft, SNAPSHOT_OF_NO_SESSION } from '../../../machines/dry-run.ts';
+import { SNAPSHOT_OF_NO_SESSION } from '../../../machines/chart-step.ts';
+import { Draft } from '../../../machines/dry-run.ts';
 import { recover } from '../../../machines/recover.ts';
 import { encodeRecord, payloadBytesOf, timed } from '../../../services/record-codec.ts';
 import type { LoopToolAnswer } from '../../../services/loops/agent-loop.ts';
