@@ -30,15 +30,21 @@ export interface ToolCallEnd {
 
 /** Whether a transcript has a call without a result, or a result out of its place. */
 export function hasOpenToolCalls(transcript: readonly Message[]): boolean {
-  return spansOf(transcript).some((span) => !isInOrder(span));
+  const { length } = transcript;
+  for (let from = 0; from < length; ) {
+    const to = spanEnd(transcript, from);
+    if (!isInOrder(transcript, from, to)) return true;
+    from = to;
+  }
+  return false;
 }
 
 /** The transcript with the missing results added. `events` are those since the last completed turn, oldest first. */
 export function closeOpenToolCalls(transcript: readonly Message[], events: readonly PublicEvent[]): readonly Message[] {
+  if (!hasOpenToolCalls(transcript)) return transcript;
   const spans = spansOf(transcript);
-  if (spans.every(isInOrder)) return transcript;
   const askings = askingsFor(spans, askingsOf(events));
-  return spans.flatMap((span, index) => (isInOrder(span) ? messagesOf(span) : closed(span, askings[index] ?? null)));
+  return spans.flatMap((span, index) => (span.isInOrder ? messagesOf(span) : closed(span, askings[index] ?? null)));
 }
 
 /** The block that tells a model how a call ended. A call that nobody saw through is never told as one that did nothing. */
@@ -79,31 +85,52 @@ interface Span {
   readonly asking: Message | null;
   readonly calls: readonly ToolUseBlock[];
   readonly following: readonly Message[];
+  readonly isInOrder: boolean;
 }
 
 function spansOf(transcript: readonly Message[]): readonly Span[] {
-  const starts = transcript.flatMap((message, index) => (message.role === 'assistant' ? [index] : []));
-  const head: Span = { asking: null, calls: [], following: transcript.slice(0, starts[0]) };
-  const spans = starts.flatMap((start, index): readonly Span[] => {
-    const asking = transcript[start];
-    if (asking === undefined) return [];
-    return [{ asking, calls: toolUsesOf(asking), following: transcript.slice(start + 1, starts[index + 1]) }];
-  });
-  return [head, ...spans];
+  const spans: Span[] = [];
+  for (let from = 0; from < transcript.length; ) {
+    const to = spanEnd(transcript, from);
+    const asking = askingAt(transcript, from);
+    const following = transcript.slice(asking === null ? from : from + 1, to);
+    spans.push({ asking, calls: asking === null ? [] : toolUsesOf(asking), following, isInOrder: isInOrder(transcript, from, to) });
+    from = to;
+  }
+  return spans;
+}
+
+/** Where the span that begins at a place is over: at the next message of the assistant. */
+function spanEnd(transcript: readonly Message[], from: number): number {
+  let end = from + 1;
+  while (end < transcript.length && transcript[end]?.role !== 'assistant') end += 1;
+  return end;
+}
+
+/** The message that a span begins with, where it is one that can ask. */
+function askingAt(transcript: readonly Message[], from: number): Message | null {
+  const first = transcript[from];
+  return first?.role === 'assistant' ? first : null;
+}
+
+/** Whether the first blocks that follow are the results of the calls, in their order, and no other block is a result. */
+function isInOrder(transcript: readonly Message[], from: number, to: number): boolean {
+  const asking = askingAt(transcript, from);
+  const calls = asking?.content.some((block) => block.type === 'tool_use') === true ? toolUsesOf(asking) : [];
+  let place = 0;
+  for (let at = asking === null ? from : from + 1; at < to; at += 1) {
+    for (const block of transcript[at]?.content ?? []) {
+      const call = calls[place];
+      place += 1;
+      const isItsPlace = isResult(block) ? call !== undefined && block.tool_use_id === call.id : call === undefined;
+      if (!isItsPlace) return false;
+    }
+  }
+  return place >= calls.length;
 }
 
 function messagesOf({ asking, following }: Span): readonly Message[] {
   return asking === null ? following : [asking, ...following];
-}
-
-function isInOrder({ calls, following }: Span): boolean {
-  const blocks = following.flatMap(({ content }) => content);
-  const results = blocks.filter(isResult);
-  if (results.length !== calls.length) return false;
-  return calls.every((call, index) => {
-    const block = blocks[index];
-    return block?.type === 'tool_result' && block.tool_use_id === call.id;
-  });
 }
 
 function closed(span: Span, asking: Asking | null): readonly Message[] {

@@ -27,7 +27,8 @@ export function plainData(value: unknown, depthMax = PLAIN_DATA_DEPTH_MAX): Plai
 
 /** Text as Brain keeps it: well-formed, without NUL. */
 export function plainText(text: string): string {
-  return text.toWellFormed().replaceAll('\u0000', '');
+  // Nearly all text is so already: to look is cheaper than to write it anew.
+  return text.isWellFormed() && !text.includes('\u0000') ? text : text.toWellFormed().replaceAll('\u0000', '');
 }
 
 class NotPlain extends Error {}
@@ -46,12 +47,17 @@ function plain(value: unknown, depthLeft: number): JsonValue {
       return null;
     case 'object':
       if (value === null) return null;
-      // Not `map`, which keeps the holes of an array: they are read back as null.
-      if (Array.isArray(value)) return Array.from(value, (item: unknown) => plain(item, depthLeft - 1));
-      return plainObject(value, depthLeft);
+      return Array.isArray(value) ? plainArray(value, depthLeft) : plainObject(value, depthLeft);
     default:
       throw new NotPlain(`a ${typeof value} is no JSON value`);
   }
+}
+
+function plainArray(value: readonly unknown[], depthLeft: number): JsonValue {
+  // Not `map`, which keeps the holes of an array: they are read back as null.
+  const copy: JsonValue[] = [];
+  for (let index = 0; index < value.length; index += 1) copy.push(plain(value[index], depthLeft - 1));
+  return copy;
 }
 
 function plainObject(value: object, depthLeft: number): JsonValue {
@@ -61,8 +67,17 @@ function plainObject(value: object, depthLeft: number): JsonValue {
     if (typeof toJson === 'function') return plain(Reflect.apply(toJson, value, []), depthLeft - 1);
     throw new NotPlain('only plain objects and arrays are JSON values');
   }
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-  // A null prototype would make `__proto__` an ordinary key, and equal values unequal to some readers: fromEntries
-  // defines own properties and has neither fault.
-  return Object.fromEntries(entries.map(([key, item]) => [plainText(key), plain(item, depthLeft - 1)]));
+  const given = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, JsonValue> = {};
+  for (const name of Object.keys(given)) {
+    const item = given[name];
+    if (item === undefined) continue;
+    const key = plainText(name);
+    const plainItem = plain(item, depthLeft - 1);
+    // A null prototype would make `__proto__` an ordinary key, and equal values unequal to some readers. Assigned it would
+    // be the copy's own prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: plainItem, configurable: true, enumerable: true, writable: true });
+    else copy[key] = plainItem;
+  }
+  return copy;
 }

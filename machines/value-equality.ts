@@ -6,10 +6,13 @@ export function sameValue(left: unknown, right: unknown): boolean {
     if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
     return left.every((item, index) => sameValue(item, right[index]));
   }
-  const leftEntries = Object.entries(left);
-  if (leftEntries.length !== Object.keys(right).length) return false;
-  const rightValues = new Map(Object.entries(right));
-  return leftEntries.every(([key, item]) => rightValues.has(key) && sameValue(item, rightValues.get(key)));
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && sameValue(itemOf(left, key), itemOf(right, key)));
+}
+
+function itemOf(value: object, key: string): unknown {
+  return (value as Readonly<Record<string, unknown>>)[key];
 }
 
 /** Freezes a plain value through and through, so that nobody who is shown it can change what was recorded. */

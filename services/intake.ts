@@ -24,7 +24,12 @@ export class Intake {
   /** A value as plain data, or why it is none. */
   data(value: unknown, depthMax = PLAIN_DATA_DEPTH_MAX): PlainData {
     const plain = plainData(value, depthMax);
-    return plain.ok && this.#secrets.isOn ? { ok: true, value: this.#without(plain.value) } : plain;
+    return plain.ok ? { ok: true, value: this.#cleaned(plain.value) } : plain;
+  }
+
+  /** Whether a message that is kept, and so was taken in before, can go as it is: secrets may be in use now that were not then. */
+  isClean(kept: Message): boolean {
+    return !this.#secrets.isInFrozen(kept as unknown as JsonValue & object);
   }
 
   text(text: string, charactersMax = Infinity): string {
@@ -45,6 +50,11 @@ export class Intake {
     return new LiveDeltas(this.#secrets, show);
   }
 
+  /** The value itself, but for where a secret stands in it. */
+  #cleaned(value: JsonValue): JsonValue {
+    return this.#secrets.isIn(value) ? this.#without(value) : value;
+  }
+
   #without(value: JsonValue): JsonValue {
     if (typeof value === 'string') return this.#secrets.without(value);
     if (typeof value !== 'object' || value === null) return value;
@@ -53,7 +63,7 @@ export class Intake {
   }
 
   #messageWithout(message: Message): Message {
-    const { content } = this.#without(message as unknown as JsonValue) as unknown as Message;
+    const { content } = this.#cleaned(message as unknown as JsonValue) as unknown as Message;
     const blocks = content.map((block, index) => withArgumentsOf(block, message.content[index]));
     const spoken = this.#acrossBlocks(this.#acrossBlocks(blocks, 'text'), 'reasoning');
     return { role: message.role, content: spoken };

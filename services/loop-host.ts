@@ -13,7 +13,7 @@ import type { Extensions } from './extensions.ts';
 import { heard } from './heard.ts';
 import type { Intake } from './intake.ts';
 import type { ModelCalls } from './model-calls.ts';
-import { plainMessages } from './plain-messages.ts';
+import { plainChange } from './plain-messages.ts';
 import { recordsAfter } from './record-codec.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import type { TurnScope } from './turn-scope.ts';
@@ -53,7 +53,7 @@ export function loopHost(scope: TurnScope, activation: Sequence, services: TurnS
     dispatch: service((calls) => scope.track(services.tools.dispatch(calls))),
     emit: service((type, data) => services.extensions.emit({ kind: 'agentloop', sequence: activation }, type, data)),
     setTranscript: service(async (given) => {
-      const plain = plainMessages(given, intake);
+      const plain = plainChange(given, scope.actor.state.transcript.messages(), intake);
       if (!plain.ok) throw new Error(`this cannot be the transcript: ${plain.reason}`);
       await save({ kind: 'set_transcript', message_sequence, messages: plain.messages });
     }),

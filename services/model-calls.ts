@@ -10,7 +10,7 @@ import { OPEN_EFFECTS_MAX } from '../machines/decide.ts';
 import type { RequestDifference, Sequence } from '../machines/records.ts';
 import type { LoopModelAnswer, LoopModelRequest, Refused } from './loops/agent-loop.ts';
 import type { ModelOutcome, ModelRegistry, ModelRequest } from './models/model-provider.ts';
-import { plainMessages } from './plain-messages.ts';
+import { plainChange } from './plain-messages.ts';
 import { requestDetailsOf } from './loop-answers.ts';
 import type { Log } from './ports.ts';
 import type { Receipt } from './session-actor.ts';
@@ -48,7 +48,7 @@ export class ModelCalls {
     const { messages: given, ...rest } = asked;
     const plain = scope.intake.data(rest);
     if (!plain.ok) return refused('invalid_request', `the request is not plain data: ${plain.reason}`);
-    const sent = plainMessages(given, scope.intake);
+    const sent = plainChange(given, scope.actor.state.transcript.messages(), scope.intake);
     if (!sent.ok) return refused('invalid_request', `the request's messages cannot be sent: ${sent.reason}`);
     const details = requestDetailsOf(plain.value);
     if (details === null) return refused('invalid_request', 'besides its messages a request has a system text, names of tools and parameters');

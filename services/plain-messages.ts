@@ -12,9 +12,35 @@ export function plainMessages(value: unknown, intake?: Intake): PlainMessages {
   const plain = intake === undefined ? plainData(value, MESSAGE_DEPTH_MAX) : intake.data(value, MESSAGE_DEPTH_MAX);
   if (!plain.ok) return plain;
   if (!Array.isArray(plain.value)) return { ok: false, reason: 'messages are a list' };
-  const wrong = plain.value.findIndex((message) => !isMessage(message));
+  return messagesIn(plain.value, []);
+}
+
+/**
+ * The same of what a loop makes of a transcript. Each message of `kept` passed here before and is frozen since: where the
+ * loop hands it back, in its place, it is taken as it is, so that a conversation costs what is new in it.
+ */
+export function plainChange(value: unknown, kept: readonly Message[], intake: Intake): PlainMessages {
+  if (!Array.isArray(value)) return plainMessages(value, intake);
+  const messages: unknown[] = [];
+  for (let index = 0; index < value.length; index += 1) {
+    const given: unknown = value[index];
+    const known = kept[index];
+    if (known !== undefined && known === given && intake.isClean(known)) {
+      messages.push(known);
+      continue;
+    }
+    // One level less than for the list that it stands in.
+    const plain = intake.data(given, MESSAGE_DEPTH_MAX - 1);
+    if (!plain.ok) return plain;
+    messages.push(plain.value);
+  }
+  return messagesIn(messages, kept);
+}
+
+function messagesIn(list: readonly unknown[], kept: readonly Message[]): PlainMessages {
+  const wrong = list.findIndex((message, index) => message !== kept[index] && !isMessage(message));
   if (wrong >= 0) return { ok: false, reason: `message ${wrong} is not a role and a list of content blocks, and nothing else` };
-  return { ok: true, messages: plain.value as unknown as readonly Message[] };
+  return { ok: true, messages: list as readonly Message[] };
 }
 
 // Nothing else: a field more could make it read as a journal's reference to another record's message.

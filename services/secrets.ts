@@ -6,8 +6,10 @@
  *       could blank any text in the sessions of all others by storing it as a credential.
  *   X2. Only secrets of some length are looked for: shorter ones are ordinary words, and their absence would tell them.
  *   X3. A secret is found as it is, and as JSON or a URL would spell it.
- *   X4. Where nothing is looked for nothing is spent.
+ *   X4. Where nothing is looked for nothing is spent. What never changes is looked through once, and again when other
+ *       secrets are in use.
  */
+import type { JsonValue } from '../machines/messages.ts';
 
 // A key of a provider is longer. Sixteen characters hardly occur by chance.
 const SECRET_CHARACTERS_MIN = 16;
@@ -98,6 +100,9 @@ function longestFirst(forms: readonly string[]): readonly string[] {
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }
 
+/** The frozen values in which none of the forms of a list stands. A list never changes: other secrets are another list. */
+const FREE_OF = new WeakMap<readonly string[], WeakSet<object>>();
+
 export class SecretSearch {
   readonly #forms: () => readonly string[];
 
@@ -115,6 +120,23 @@ export class SecretSearch {
     let clean = text;
     for (const form of this.#forms()) if (clean.includes(form)) clean = clean.replaceAll(form, REMOVED);
     return clean;
+  }
+
+  /** Whether anything that is looked for stands in a plain value, in its names too. */
+  isIn(value: JsonValue): boolean {
+    const forms = this.#forms();
+    return forms.length > 0 && standsIn(value, forms);
+  }
+
+  /** The same of a value that is frozen through and through: nothing can come into it after it was looked through. */
+  isInFrozen(value: JsonValue & object): boolean {
+    const forms = this.#forms();
+    if (forms.length === 0) return false;
+    const free = FREE_OF.get(forms) ?? new WeakSet();
+    if (free.has(value)) return false;
+    if (standsIn(value, forms)) return true;
+    FREE_OF.set(forms, free.add(value));
+    return false;
   }
 
   /**
@@ -140,6 +162,13 @@ export class SecretSearch {
     }
     return longest;
   }
+}
+
+function standsIn(value: JsonValue, forms: readonly string[]): boolean {
+  if (typeof value === 'string') return forms.some((form) => value.includes(form));
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some((item: JsonValue) => standsIn(item, forms));
+  return standsIn(Object.keys(value), forms) || standsIn(Object.values(value), forms);
 }
 
 /** Takes characters of the joined text out of the pieces that they stand in; the first of these says so. */

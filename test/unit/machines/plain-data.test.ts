@@ -1,6 +1,31 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_DATA_DEPTH_MAX, plainData, plainText } from '../../../machines/plain-data.ts';
 import { deepFreeze, sameValue } from '../../../machines/value-equality.ts';
+
+// Few leaves and names, so that two values are often alike.
+const anyJson: fc.Arbitrary<fc.JsonValue> = fc.letrec<{ value: fc.JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom<fc.JsonValue>(null, true, 0, -0, 1.5, '', 'a', '👩‍👩‍👧'),
+    fc.array(tie('value'), { maxLength: 2 }),
+    fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor', '1'), tie('value'), { maxKeys: 2 }),
+  ),
+})).value;
+
+/** The same value, its objects' keys the other way round. */
+function backwards(value: fc.JsonValue): fc.JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(backwards);
+  return Object.fromEntries(Object.entries(value).toReversed().map(([key, item]) => [key, backwards(item)]));
+}
+
+function sortedJson(value: fc.JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join()}]`;
+  return `{${Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${sortedJson(item)}`).toSorted().join()}}`;
+}
 
 function nested(levels: number): unknown {
   let value: unknown = 'leaf';
@@ -46,6 +71,30 @@ describe('plainData', () => {
       expect(plain).toStrictEqual(JSON.parse(JSON.stringify(plain)));
     }
     expect(valueOf(sparse)).toStrictEqual([1, null, null, 2]);
+  });
+
+  it('is what JSON makes of any value that it can say, in objects of its own', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const plain = valueOf(value);
+
+        expect(isDeepStrictEqual(plain, JSON.parse(JSON.stringify(value)))).toBe(true);
+        expect(JSON.stringify(plain)).toBe(JSON.stringify(value));
+        expect(plain === value).toBe(typeof value !== 'object' || value === null);
+      }),
+    );
+  });
+
+  it('changes nothing of what it made, whatever texts the value held', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.string({ unit: fc.constantFrom('a', '\u0000', '\ud83e', '\udd80') }), (value, text) => {
+        const plain = valueOf({ [text]: value, text: [text] });
+
+        expect(JSON.stringify(plain)).not.toMatch(/\\u0000|\\ud[89a-f]/);
+        expect(valueOf(plain)).toStrictEqual(plain);
+        expect(JSON.parse(JSON.stringify(plain))).toStrictEqual(plain);
+      }),
+    );
   });
 
   it('keeps a key named __proto__ as a key, and gives no object another prototype', () => {
@@ -115,6 +164,17 @@ describe('sameValue', () => {
     expect(same.map(([left, right]) => sameValue(left, right))).toEqual(same.map(() => true));
     expect(different.map(([left, right]) => sameValue(left, right) || sameValue(right, left))).toEqual(
       different.map(() => false),
+    );
+  });
+});
+
+describe('sameValue of any two values', () => {
+  it('is whether their JSON with sorted keys is the same text', () => {
+    fc.assert(
+      fc.property(anyJson, anyJson, (left, right) => {
+        expect(sameValue(left, right)).toBe(sortedJson(left) === sortedJson(right));
+        expect(sameValue(left, backwards(left))).toBe(true);
+      }),
     );
   });
 });
