@@ -43,6 +43,8 @@ export function framesOf(records: readonly SessionRecord[]): readonly { readonly
   });
 }
 
+const UNSYNCED = { read: 'read', write: 'write', create: 'create', 'write-through': 'write', 'create-through': 'create' } as const;
+
 /** Nobody is told that any of it is durable, and the kernel has it when the server reads it. */
 function unsynced(disk: NodeDisk): Disk {
   const file = (real: DiskFile): DiskFile => ({
@@ -55,7 +57,7 @@ function unsynced(disk: NodeDisk): Disk {
     close: () => real.close(),
   });
   return {
-    open: async (path, mode) => file(await disk.open(path, mode)),
+    open: async (path, mode) => file(await disk.open(path, UNSYNCED[mode])),
     makeDirectory: (path) => disk.makeDirectory(path),
     list: (path) => disk.list(path),
     rename: (from, to) => disk.rename(from, to),

@@ -4,8 +4,11 @@
  * `EEXIST`, `ENOSPC`, `EIO` and so on.
  */
 
-/** `read`: an existing file, not to be written. `write`: an existing file, read and written. `create`: a new one. */
-export type OpenMode = 'read' | 'write' | 'create';
+/**
+ * `read`: an existing file, not to be written. `write`: an existing file, read and written. `create`: a new one. With
+ * `-through` each write is flushed before it is answered: what is appended to costs one call then, and not two.
+ */
+export type OpenMode = 'read' | 'write' | 'create' | 'write-through' | 'create-through';
 
 export interface Disk {
   open(path: string, mode: OpenMode): Promise<DiskFile>;
@@ -30,7 +33,11 @@ export interface WatchableDisk extends Disk {
 export interface DiskFile {
   /** Reads up to `buffer.length` bytes at a position; answers how many, 0 at the end. */
   read(buffer: Uint8Array, position: number): Promise<number>;
-  /** Writes at a position; answers how many bytes were taken, which may be fewer than given. */
+  /**
+   * Writes at a position; answers how many bytes were taken, which may be fewer than given. Of a file that was opened to be
+   * written through, these bytes are on the device then, and the length that they need; what else the file has pending is
+   * not. Where that rejects, all of them may be in the file all the same, as they are after a `sync` that failed.
+   */
   write(bytes: Uint8Array, position: number): Promise<number>;
   truncate(length: number): Promise<void>;
   /** Makes contents and length durable. */

@@ -93,7 +93,7 @@ class ClaimFile {
     const { disk } = this.#directory;
     await this.#directory.ensure(DIRECTORY);
     this.#isWounded = true;
-    const file = await disk.open(this.#path(), end.exists ? 'write' : 'create');
+    const file = await disk.open(this.#path(), end.exists ? 'write-through' : 'create-through');
     const segment = new OpenSegment(FIRST_SEQUENCE, file);
     try {
       await segment.append(bytes, end.bytes);

@@ -167,7 +167,7 @@ export class FileJournal implements Journal {
       await makeDirectory(this.#disk, this.#directory.at(journal));
     }
     const path = this.#directory.at(`${journal}/${segmentName(firstSequence)}`);
-    const segment = new OpenSegment(firstSequence, await this.#disk.open(path, 'create'));
+    const segment = new OpenSegment(firstSequence, await this.#disk.open(path, 'create-through'));
     try {
       // Header and frame in one write: then a segment without a frame is an incomplete write, and nothing else.
       await segment.append(Buffer.concat([encodeSegmentHeader(this.sessionId, firstSequence), frame]), 0);

@@ -78,7 +78,7 @@ export async function reopenJournal(
   const files = filesOf(directory, sessionId);
   const segments = await segmentsOf(files);
   if (segments.at(-1) !== end.segment) throw corrupt(files, end.segment, 0, 'not the last segment any more');
-  const file = await directory.disk.open(pathOf(files, end.segment), 'write');
+  const file = await directory.disk.open(pathOf(files, end.segment), 'write-through');
   try {
     const size = await file.size();
     if (size !== end.segmentBytes) {
@@ -153,7 +153,7 @@ async function settleTail(
   if (isDistrusted) {
     await replaceFile(directory.disk, { directory: directory.at(files.journal), name: segmentName(segment), bytes: bytes.subarray(0, validBytes) });
   }
-  const file = await directory.disk.open(pathOf(files, segment), 'write');
+  const file = await directory.disk.open(pathOf(files, segment), 'write-through');
   try {
     distrusted.add(sessionId);
     if (!isDistrusted) await settleFile(file, { bytes, frames, validBytes });

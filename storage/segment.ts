@@ -71,7 +71,7 @@ export class SegmentIndex {
   }
 }
 
-/** The segment that is appended to, held open. */
+/** The segment that is appended to, held open to be written through: a write that is answered is on the device. */
 export class OpenSegment {
   readonly firstSequence: number;
   readonly #file: DiskFile;
@@ -118,11 +118,11 @@ export class OpenSegment {
     let fruitless = 0;
     while (taken < bytes.length) {
       const before = taken;
-      const count = await this.#file.write(bytes.subarray(taken), position + taken);
+      const count = await this.#file.write(taken === 0 ? bytes : bytes.subarray(taken), position + taken);
       if (count === 0) throw diskTookNothing();
       taken += count;
-      if (taken === bytes.length) break;
-      // The disk may write out what it took so far, at once. Half of a sector's share, with the rest of the frame around it
+      if (taken === bytes.length) return;
+      // What the disk took so far is on the device. Half of a sector's share, with the rest of the frame around it
       // in the end, would be a frame that is neither whole nor torn: so the sector is given back, for good, and begun anew.
       const excess = (position + taken) % SECTOR_BYTES;
       if (excess === 0) continue;
@@ -132,6 +132,5 @@ export class OpenSegment {
       await this.#file.truncate(position + taken);
       await this.#file.sync();
     }
-    await this.#file.sync();
   }
 }

@@ -1,4 +1,7 @@
-/** What the kernel is asked for, and in which order, until a request is answered. */
+/**
+ * What the kernel is asked for, and in which order, until a request is answered. A segment is written through: its write is
+ * its flush, as the flags say that it was opened with.
+ */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,16 +47,15 @@ function answered(calls: readonly SystemCall[], status: number): readonly [strin
 const segment = (id: string, first: number): string => `${id}/journal/${String(first).padStart(16, '0')}.segment`;
 
 describe.skipIf(!mayTrace)('the order of writes, flushes and renames', () => {
-  it('of a create is the frame, its flush, and each directory above it, and then the answer', async () => {
+  it('of a create is the frame, written through, and each directory above it, and then the answer', async () => {
     const { calls, value: session } = await callsDuring(async () => server.api.create());
     const { session_id: id } = session;
 
     const file = segment(id, 1);
     expectInOrder(calls, [
       ['mkdir', `sessions/${id}`],
-      ['openat', file],
+      ['openat', `${file}", O_RDWR|O_CREAT|O_EXCL|O_DSYNC`],
       ['pwrite64', file],
-      ['fdatasync', file],
       ['fsync', `sessions/${id}/journal>`],
       ['fsync', `sessions/${id}>`],
       ['fsync', `${path.basename(server.dataDirectory)}/sessions>`],
@@ -61,19 +63,19 @@ describe.skipIf(!mayTrace)('the order of writes, flushes and renames', () => {
     ]);
   });
 
-  it('of a message is the frame and its flush, and then the answer', async () => {
+  it('of a message is the frame, written through, and then the answer', async () => {
     const { session_id: id } = await server.api.create();
 
     const { calls } = await callsDuring(async () => server.api.submit(id, 'hello'));
 
-    expectInOrder(calls, [['pwrite64', segment(id, 1)], ['fdatasync', segment(id, 1)], answered(calls, 202)]);
-    // Up to the answer, whatever is written to the journal is flushed.
+    expectInOrder(calls, [['openat', `${segment(id, 1)}", O_RDWR|O_DSYNC`], ['pwrite64', segment(id, 1)], answered(calls, 202)]);
+    // No flush is left for later.
     const answer = calls.find(({ text }) => text.includes('HTTP/1.1 202'))?.began ?? 0;
     const firstWrite = calls.find(({ name, text }) => name === 'pwrite64' && text.includes(id));
     expect(firstWrite?.over).toBeLessThan(answer);
   });
 
-  it('of a commit that begins a segment is the new file, its flush, and its directory, and then the answer', async () => {
+  it('of a commit that begins a segment is the new file, written through, and its directory, and then the answer', async () => {
     const { session_id: id } = await server.api.create();
     await server.api.send(id, 'a'.repeat(3_000_000));
     const folder = path.join(server.dataDirectory, 'sessions', id, 'journal');
@@ -82,7 +84,7 @@ describe.skipIf(!mayTrace)('the order of writes, flushes and renames', () => {
     const { calls } = await callsDuring(async () => server.api.submit(id, 'b'.repeat(3_000_000)));
 
     const name = (await readdir(folder)).toSorted().find((found) => !before.includes(found)) ?? 'no new segment';
-    expectInOrder(calls, [['openat', name], ['pwrite64', name], ['fdatasync', name], ['fsync', `${id}/journal>`], answered(calls, 202)]);
+    expectInOrder(calls, [['openat', `${name}", O_RDWR|O_CREAT|O_EXCL|O_DSYNC`], ['pwrite64', name], ['fsync', `${id}/journal>`], answered(calls, 202)]);
   });
 
   it('of a checkpoint is its contents, their flush, the rename, and the directory', async () => {

@@ -8,6 +8,8 @@
  *   - `kill` ends a process: its calls never answer again, its locks are free, and the next one sees all that it wrote.
  *   - `cutPower` ends all; then for every sector, length and name that was not flushed, any of the states that it had
  *     since may be on the device. A rename is one change: both its ends are there, or neither.
+ *   - What is written through is a write and then a flush of its bytes and of the length: two calls here, each with a fate of
+ *     its own, as the kernel does the one after the other. A process can die in between, and either can fail.
  *   - A write or a truncation changes whole sectors of the cache; a sector's every version may have reached the device.
  *   - After a failed flush contents and lengths stay readable and count as clean: only writing them again, and a flush
  *     after that, makes them durable. Names are in a file system's own log, which does not forget them: they stay pending.
@@ -17,7 +19,7 @@
 
 import { createHash } from 'node:crypto';
 import type { DiskFile, DiskLock, OpenMode, WatchableDisk } from '../../storage/disk.ts';
-import { SimulatedDirectory, SimulatedFile, type SimulatedNode } from './simulated-nodes.ts';
+import { SimulatedDirectory, SimulatedFile, type ByteRange, type SimulatedNode } from './simulated-nodes.ts';
 
 export type DiskCallKind =
   | 'open'
@@ -175,7 +177,7 @@ export class SimulatedDisk {
 
   open(path: string, mode: OpenMode): SimulatedFile {
     const node = this.#find(path);
-    if (mode === 'create') {
+    if (isNew(mode)) {
       if (node !== null) throw failure('EEXIST', path);
       const file = new SimulatedFile();
       this.#nodes.push(file);
@@ -312,7 +314,7 @@ export class SimulatedProcess implements WatchableDisk {
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
     const file = await this.#disk.call(this, { kind: 'open', path }, () => this.#disk.open(path, mode));
-    return new SimulatedHandle(this.#disk, this, { file, path, isReadOnly: mode === 'read' });
+    return new SimulatedHandle(this.#disk, this, { file, path, mode });
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -355,19 +357,19 @@ class SimulatedHandle implements DiskFile {
   readonly #process: SimulatedProcess;
   readonly #file: SimulatedFile;
   readonly #path: string;
-  readonly #isReadOnly: boolean;
+  readonly #mode: OpenMode;
   #isClosed = false;
 
   constructor(
     disk: SimulatedDisk,
     process: SimulatedProcess,
-    opened: { readonly file: SimulatedFile; readonly path: string; readonly isReadOnly: boolean },
+    opened: { readonly file: SimulatedFile; readonly path: string; readonly mode: OpenMode },
   ) {
     this.#disk = disk;
     this.#process = process;
     this.#file = opened.file;
     this.#path = opened.path;
-    this.#isReadOnly = opened.isReadOnly;
+    this.#mode = opened.mode;
   }
 
   read(buffer: Uint8Array, position: number): Promise<number> {
@@ -378,7 +380,13 @@ class SimulatedHandle implements DiskFile {
     });
   }
 
-  write(bytes: Uint8Array, position: number): Promise<number> {
+  async write(bytes: Uint8Array, position: number): Promise<number> {
+    const count = await this.#write(bytes, position);
+    if (isThrough(this.#mode) && count > 0) await this.#sync({ from: position, to: position + count });
+    return count;
+  }
+
+  #write(bytes: Uint8Array, position: number): Promise<number> {
     return this.#call({ kind: 'write', bytes: bytes.length }, ({ fails, takes }) => {
       this.#assertWritable();
       const wanted = Math.min(bytes.length, takes ?? (fails === undefined ? bytes.length : 0));
@@ -399,12 +407,16 @@ class SimulatedHandle implements DiskFile {
   }
 
   sync(): Promise<void> {
+    return this.#sync();
+  }
+
+  #sync(range?: ByteRange): Promise<void> {
     return this.#call({ kind: 'sync' }, ({ fails }) => {
       if (fails === undefined) {
-        this.#file.flush();
+        this.#file.flush(range);
         return;
       }
-      this.#file.failFlush(this.#disk);
+      this.#file.failFlush(this.#disk, range);
       throw failure(fails, this.#path);
     });
   }
@@ -432,8 +444,16 @@ class SimulatedHandle implements DiskFile {
   }
 
   #assertWritable(): void {
-    if (this.#isReadOnly) throw failure('EBADF', this.#path);
+    if (this.#mode === 'read') throw failure('EBADF', this.#path);
   }
+}
+
+function isNew(mode: OpenMode): boolean {
+  return mode === 'create' || mode === 'create-through';
+}
+
+function isThrough(mode: OpenMode): boolean {
+  return mode === 'write-through' || mode === 'create-through';
 }
 
 function namesOf(path: string): string[] {

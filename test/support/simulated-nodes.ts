@@ -6,8 +6,15 @@ import { SECTOR_BYTES } from '../../storage/frame.ts';
 import type { Choose } from './simulated-disk.ts';
 
 const BLOCK_BYTES = 8 * SECTOR_BYTES;
+const WHOLE: ByteRange = { from: 0, to: Infinity };
 
 export type SimulatedNode = SimulatedFile | SimulatedDirectory;
+
+/** Bytes of a file, from one place to before another. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** States that something had since it was last durable, oldest first. Without `isDirty` a flush passes them over. */
 interface Pending<T> {
@@ -74,9 +81,10 @@ export class SimulatedFile {
     this.#resize(length);
   }
 
-  flush(): void {
+  /** Contents in a range, or all; and the length. */
+  flush(range: ByteRange = WHOLE): void {
     for (const [sector, pending] of this.#sectors) {
-      if (!pending.isDirty) continue;
+      if (!pending.isDirty || !isIn(range, sector)) continue;
       this.#keep(sector, pending.states.at(-1));
       this.#sectors.delete(sector);
     }
@@ -87,8 +95,9 @@ export class SimulatedFile {
     }
   }
 
-  failFlush({ losesRewrites }: { readonly losesRewrites: boolean }): void {
+  failFlush({ losesRewrites }: { readonly losesRewrites: boolean }, range: ByteRange = WHOLE): void {
     for (const [sector, pending] of this.#sectors) {
+      if (!isIn(range, sector)) continue;
       const isNew = Math.floor((sector * SECTOR_BYTES) / BLOCK_BYTES) * BLOCK_BYTES >= this.#durableSize;
       if (losesRewrites && pending.isDirty && isNew) this.#empty.add(sector);
       pending.isDirty = false;
@@ -176,6 +185,10 @@ export class SimulatedDirectory {
     for (const name of [...this.entries.keys()]) this.change(name, null);
     for (const [name, node] of this.#durable) this.change(name, node);
   }
+}
+
+function isIn({ from, to }: ByteRange, sector: number): boolean {
+  return sector * SECTOR_BYTES < to && (sector + 1) * SECTOR_BYTES > from;
 }
 
 function set(entries: Map<string, SimulatedNode>, name: string, node: SimulatedNode | null): void {

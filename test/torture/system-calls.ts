@@ -45,11 +45,6 @@ export class SystemCallTrace {
   }
 }
 
-/** Resolves once it is sure that a process dies of the first data flush that it begins, before anything of it is flushed. */
-export async function dieAtFlush(pid: number): Promise<void> {
-  await attachStrace(pid, ['-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EINTR:signal=SIGKILL', '-o', '/dev/null']);
-}
-
 /** Whether this process may trace another one. Says so where not; with `BRAIN_TEST_PACKAGES=required` that is an error. */
 export async function canTrace(): Promise<boolean> {
   try {

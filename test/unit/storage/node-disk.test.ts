@@ -1,7 +1,10 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { platform } from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OpenMode } from '../../../storage/disk.ts';
 import { NodeDisk } from '../../../storage/node-disk.ts';
 import { codeOf, textOf } from '../../support/frames.ts';
 
@@ -47,6 +50,35 @@ describe('the real disk', () => {
     await writer.write(Buffer.from('x'), 0);
     await writer.close();
     expect(await readFile(path, 'utf8')).toBe('x');
+  });
+
+  it.skipIf(platform !== 'linux')('writes through with the write alone: the kernel knows of it, and of no other file', async () => {
+    const flagsOf = async (mode: OpenMode): Promise<number> => {
+      const path = join(root, mode);
+      if (!mode.startsWith('create')) await (await disk.open(path, 'create')).close();
+      const file = await disk.open(path, mode);
+      const names = await readdir('/proc/self/fd');
+      const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
+      const told = await readFile(`/proc/self/fdinfo/${names[targets.indexOf(path)] ?? 'none'}`, 'utf8');
+      await file.close();
+      return Number.parseInt(/flags:\s+(\d+)/.exec(told)?.[1] ?? '', 8) & constants.O_DSYNC;
+    };
+
+    expect(await Promise.all([flagsOf('write-through'), flagsOf('create-through')])).toEqual([constants.O_DSYNC, constants.O_DSYNC]);
+    expect(await Promise.all([flagsOf('read'), flagsOf('write'), flagsOf('create')])).toEqual([0, 0, 0]);
+  });
+
+  it('opens what is to be written through as it opens any file', async () => {
+    const file = await disk.open(join(root, 'file'), 'create-through');
+    expect(await file.write(Buffer.from('through'), 0)).toBe(7);
+    await file.close();
+    const again = await disk.open(join(root, 'file'), 'write-through');
+    expect(await again.write(Buffer.from('T'), 0)).toBe(1);
+    await again.close();
+
+    expect(await readFile(join(root, 'file'), 'utf8')).toBe('Through');
+    expect(await codeOf(disk.open(join(root, 'file'), 'create-through'))).toBe('EEXIST');
+    expect(await codeOf(disk.open(join(root, 'none'), 'write-through'))).toBe('ENOENT');
   });
 
   it('is closed once, when the calls that are under way are over, and takes none afterwards', async () => {

@@ -35,7 +35,9 @@ describe('the first opening of a session by a process', () => {
     const next = await callsOf(disk, async () => (await store.open(ID)).release());
 
     expect(first.filter((call) => /^(write|sync|syncDirectory) /.test(call))).toEqual([
+      // Written through, and then what was cut before.
       `write ${segmentFile(1)}`,
+      `sync ${segmentFile(1)}`,
       `sync ${segmentFile(1)}`,
       `syncDirectory sessions/${ID}/journal`,
       `syncDirectory sessions/${ID}`,

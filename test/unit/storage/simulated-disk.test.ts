@@ -165,6 +165,59 @@ describe('a power cut', () => {
   });
 });
 
+describe('a file that is written through', () => {
+  beforeEach(async () => {
+    await write('/a', 'old');
+    await sync('/a');
+    await process.syncDirectory('/');
+  });
+
+  it('has on the device what was answered, and that alone: what was written before is still pending', async () => {
+    await write('/a', 'z'.repeat(SECTOR_BYTES), SECTOR_BYTES);
+    const file = await process.open('/a', 'write-through');
+
+    expect(await file.write(Buffer.from('new'), 0)).toBe(3);
+    disk.cutPower(nothing);
+
+    expect(textAt('/a')?.slice(0, 4)).toBe('new\0');
+    expect(textAt('/a')).not.toContain('z');
+  });
+
+  it('is written and then flushed: a death in between leaves the bytes to the next process, and a power cut takes them', async () => {
+    disk.plan = ({ kind }) => (kind === 'sync' ? { dies: 'before' } : undefined);
+    void (await process.open('/a', 'write-through')).write(Buffer.from('new'), 0);
+    await process.died;
+    heal(disk);
+    expect(textAt('/a')).toBe('new');
+
+    disk.cutPower(nothing);
+    expect(textAt('/a')).toBe('old');
+  });
+
+  it('fails with its flush, after the bytes were taken, and counts as clean then', async () => {
+    const file = await process.open('/a', 'write-through');
+    failNext(disk, 'sync', 'EIO');
+    expect(await codeOf(file.write(Buffer.from('new'), 0))).toBe('EIO');
+    heal(disk);
+    await file.sync();
+    expect(textAt('/a')).toBe('new');
+
+    disk.cutPower(nothing);
+    expect(textAt('/a')).toBe('old');
+  });
+
+  it('flushes what a short write took', async () => {
+    disk.plan = ({ kind }) => (kind === 'write' ? { takes: 2 } : undefined);
+    const file = await process.open('/b', 'create-through');
+    await process.syncDirectory('/');
+    expect(await file.write(Buffer.from('text'), 0)).toBe(2);
+    heal(disk);
+
+    disk.cutPower(nothing);
+    expect(textAt('/b')).toBe('te');
+  });
+});
+
 describe('a flush that fails', () => {
   beforeEach(async () => {
     await write('/a', 'old');
