@@ -47,7 +47,9 @@ export function loopHost(scope: TurnScope, activation: Sequence, services: TurnS
     throw new Error(receipt.code === 'too_large' ? 'this is too large to be recorded' : 'the turn is over');
   };
   return {
-    signal: scope.signal,
+    get signal() {
+      return scope.signal;
+    },
     events: service((after) => eventsAfter(scope, after)),
     model: service((request) => scope.track(services.models.call(request))),
     dispatch: service((calls) => scope.track(services.tools.dispatch(calls))),

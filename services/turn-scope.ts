@@ -28,6 +28,9 @@ export interface TurnFailure {
   readonly message: string;
 }
 
+/** What a stopped turn aborts with: made once, as most turns are stopped where nobody looks. */
+const STOPPED = new DOMException('the turn was stopped', 'AbortError');
+
 export class TurnScope {
   readonly sessionId: string;
   readonly messageSequence: Sequence;
@@ -38,7 +41,9 @@ export class TurnScope {
   readonly clock: Clock;
   readonly #live: (event: LiveEvent) => void;
   readonly #sink: TelemetrySink;
-  readonly #abort = new AbortController();
+  /** Null as long as nobody asks for the signal. */
+  #abort: AbortController | null = null;
+  #isStopped = false;
   readonly #executors = new Set<Promise<unknown>>();
   /** Resolves when the turn is stopped. */
   readonly whenStopped: Promise<void>;
@@ -81,11 +86,13 @@ export class TurnScope {
 
   /** Aborts when the turn is stopped. */
   get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#isStopped) this.#abort.abort(STOPPED);
     return this.#abort.signal;
   }
 
   get isStopped(): boolean {
-    return this.#abort.signal.aborted;
+    return this.#isStopped;
   }
 
   /** Whether the turn is closed: its host services take nothing any more. */
@@ -115,8 +122,9 @@ export class TurnScope {
 
   /** Starts nothing new, and tells everybody to stop. The cleanup bound begins. */
   stop(): void {
-    if (this.isStopped) return;
-    this.#abort.abort();
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#abort?.abort(STOPPED);
     this.#resolveStopped();
     this.#cancelBound = this.clock.after(this.limits.cancelMs, () => {
       this.#resolveBoundOver();
@@ -137,7 +145,8 @@ export class TurnScope {
 
   /** Counts work that may ignore its signal: the turn waits for it, within the bound. */
   track<T>(executor: Promise<T>): Promise<T> {
-    const stopped = executor.catch(() => undefined).finally(() => this.#executors.delete(stopped));
+    const over = (): void => void this.#executors.delete(stopped);
+    const stopped: Promise<void> = executor.then(over, over);
     this.#executors.add(stopped);
     return executor;
   }

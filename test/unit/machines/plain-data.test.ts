@@ -1,27 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../../../machines/messages.ts';
 import { PLAIN_DATA_DEPTH_MAX, plainData, plainText } from '../../../machines/plain-data.ts';
 import { deepFreeze, sameValue } from '../../../machines/value-equality.ts';
 
 // Few leaves and names, so that two values are often alike.
-const anyJson: fc.Arbitrary<fc.JsonValue> = fc.letrec<{ value: fc.JsonValue }>((tie) => ({
+const anyJson: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
-    fc.constantFrom<fc.JsonValue>(null, true, 0, -0, 1.5, '', 'a', '👩‍👩‍👧'),
+    fc.constantFrom<JsonValue>(null, true, 0, -0, 1.5, '', 'a', '👩‍👩‍👧'),
     fc.array(tie('value'), { maxLength: 2 }),
     fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor', '1'), tie('value'), { maxKeys: 2 }),
   ),
 })).value;
 
 /** The same value, its objects' keys the other way round. */
-function backwards(value: fc.JsonValue): fc.JsonValue {
+function backwards(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(backwards);
   return Object.fromEntries(Object.entries(value).toReversed().map(([key, item]) => [key, backwards(item)]));
 }
 
-function sortedJson(value: fc.JsonValue): string {
+function sortedJson(value: JsonValue): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(sortedJson).join()}]`;
   return `{${Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${sortedJson(item)}`).toSorted().join()}}`;
