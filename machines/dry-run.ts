@@ -67,10 +67,10 @@ export class Draft {
 
   /** Adds a record and answers its sequence. Throws `RefusedByChart` where the chart does not accept it. */
   add<T extends RecordType>(type: T, data: RecordData[T]): Sequence {
-    const record = { sequence: this.context.last_sequence + 1, type, data } as unknown as NewRecord;
-    this.#snapshot = snapshotAfter(this.#snapshot, record);
-    this.#records.push({ ...record, state: this.state });
-    return record.sequence;
+    const sequence = this.context.last_sequence + 1;
+    this.#snapshot = snapshotAfter(this.#snapshot, { sequence, type, data } as unknown as NewRecord);
+    this.#records.push({ sequence, type, state: this.state, data } as unknown as DecidedRecord);
+    return sequence;
   }
 
   /** Whether a record would be accepted next. */

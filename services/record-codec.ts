@@ -9,8 +9,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** A decided record with its time, epoch milliseconds; its envelope in the order in which a person reads it. */
 export function timed({ sequence, type, state, request, data }: DecidedRecord, recorded_at: number): SessionRecord {
-  const keyed = request === undefined ? {} : { request };
-  return { sequence, recorded_at, type, state, ...keyed, data } as SessionRecord;
+  const record = request === undefined ? { sequence, recorded_at, type, state, data } : { sequence, recorded_at, type, state, request, data };
+  return record as SessionRecord;
 }
 
 export function encodeRecord(record: SessionRecord): string {

@@ -219,7 +219,7 @@ export class SessionEntry {
       this.#discard(actor, error);
     });
     environmentWork.committed(this.sessionId, actor, records);
-    if (!hasOpen(actor)) this.#tellSettled();
+    if (this.#whenSettled.length > 0 && !hasOpen(actor)) this.#tellSettled();
     feed.committed(this.sessionId, records, payloadBytes);
   }
 
