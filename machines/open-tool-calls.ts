@@ -113,20 +113,35 @@ function askingAt(transcript: readonly Message[], from: number): Message | null 
   return first?.role === 'assistant' ? first : null;
 }
 
-/** Whether the first blocks that follow are the results of the calls, in their order, and no other block is a result. */
+const NO_CALLS: readonly ToolUseBlock[] = [];
+const NO_BLOCKS: readonly Block[] = [];
+
+/**
+ * Whether the first blocks that follow are the results of the calls, in their order, and no other block is a result. It is
+ * asked of the whole conversation at each turn, so it makes no lists and no iterators.
+ */
 function isInOrder(transcript: readonly Message[], from: number, to: number): boolean {
   const asking = askingAt(transcript, from);
-  const calls = asking?.content.some((block) => block.type === 'tool_use') === true ? toolUsesOf(asking) : [];
+  const calls = asking === null ? NO_CALLS : callsOf(asking);
   let place = 0;
   for (let at = asking === null ? from : from + 1; at < to; at += 1) {
-    for (const block of transcript[at]?.content ?? []) {
+    const content = transcript[at]?.content ?? NO_BLOCKS;
+    for (let index = 0; index < content.length; index += 1) {
+      const block = content[index];
       const call = calls[place];
       place += 1;
-      const isItsPlace = isResult(block) ? call !== undefined && block.tool_use_id === call.id : call === undefined;
+      const isItsPlace = block?.type === 'tool_result' ? call !== undefined && block.tool_use_id === call.id : call === undefined;
       if (!isItsPlace) return false;
     }
   }
   return place >= calls.length;
+}
+
+function callsOf(asking: Message): readonly ToolUseBlock[] {
+  for (let index = 0; index < asking.content.length; index += 1) {
+    if (asking.content[index]?.type === 'tool_use') return toolUsesOf(asking);
+  }
+  return NO_CALLS;
 }
 
 function messagesOf({ asking, following }: Span): readonly Message[] {

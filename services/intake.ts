@@ -27,9 +27,9 @@ export class Intake {
     return plain.ok ? { ok: true, value: this.#cleaned(plain.value) } : plain;
   }
 
-  /** Whether a message that is kept, and so was taken in before, can go as it is: secrets may be in use now that were not then. */
-  isClean(kept: Message): boolean {
-    return !this.#secrets.isInFrozen(kept as unknown as JsonValue & object);
+  /** Whether messages that are kept, and so were taken in before, can go as they are: other secrets may be in use now. */
+  areClean(kept: readonly Message[]): boolean {
+    return !this.#secrets.areInFrozen(kept as unknown as readonly (JsonValue & object)[]);
   }
 
   text(text: string, charactersMax = Infinity): string {

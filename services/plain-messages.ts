@@ -1,5 +1,5 @@
 /** Messages as a loop gives them: plain data of the shape that every reader of a transcript relies on. */
-import type { Message } from '../machines/messages.ts';
+import type { JsonValue, Message } from '../machines/messages.ts';
 import { MESSAGE_DEPTH_MAX, plainData } from '../machines/plain-data.ts';
 import type { Intake } from './intake.ts';
 
@@ -12,35 +12,39 @@ export function plainMessages(value: unknown, intake?: Intake): PlainMessages {
   const plain = intake === undefined ? plainData(value, MESSAGE_DEPTH_MAX) : intake.data(value, MESSAGE_DEPTH_MAX);
   if (!plain.ok) return plain;
   if (!Array.isArray(plain.value)) return { ok: false, reason: 'messages are a list' };
-  return messagesIn(plain.value, []);
+  return messagesAfter([], plain.value);
 }
 
 /**
- * The same of what a loop makes of a transcript. Each message of `kept` passed here before and is frozen since: where the
- * loop hands it back, in its place, it is taken as it is, so that a conversation costs what is new in it.
+ * The same of what a loop makes of a transcript. Each message of `kept` passed here before and is frozen since: as many of
+ * them as the list begins with are taken as they are, so that a conversation costs what is new in it.
  */
 export function plainChange(value: unknown, kept: readonly Message[], intake: Intake): PlainMessages {
-  if (!Array.isArray(value)) return plainMessages(value, intake);
-  const messages: unknown[] = [];
-  for (let index = 0; index < value.length; index += 1) {
-    const given: unknown = value[index];
-    const known = kept[index];
-    if (known !== undefined && known === given && intake.isClean(known)) {
-      messages.push(known);
-      continue;
-    }
+  const known = kept.slice(0, sameAtStart(value, kept));
+  // Where a secret came into use since, all is searched anew.
+  if (!Array.isArray(value) || !intake.areClean(known)) return plainMessages(value, intake);
+  const change: JsonValue[] = [];
+  for (let index = known.length; index < value.length; index += 1) {
     // One level less than for the list that it stands in.
-    const plain = intake.data(given, MESSAGE_DEPTH_MAX - 1);
+    const plain = intake.data(value[index], MESSAGE_DEPTH_MAX - 1);
     if (!plain.ok) return plain;
-    messages.push(plain.value);
+    change.push(plain.value);
   }
-  return messagesIn(messages, kept);
+  return messagesAfter(known, change);
 }
 
-function messagesIn(list: readonly unknown[], kept: readonly Message[]): PlainMessages {
-  const wrong = list.findIndex((message, index) => message !== kept[index] && !isMessage(message));
-  if (wrong >= 0) return { ok: false, reason: `message ${wrong} is not a role and a list of content blocks, and nothing else` };
-  return { ok: true, messages: list as readonly Message[] };
+function sameAtStart(value: unknown, kept: readonly Message[]): number {
+  if (!Array.isArray(value)) return 0;
+  const most = Math.min(value.length, kept.length);
+  let same = 0;
+  while (same < most && value[same] === kept[same]) same += 1;
+  return same;
+}
+
+function messagesAfter(known: readonly Message[], list: readonly JsonValue[]): PlainMessages {
+  const wrong = list.findIndex((message) => !isMessage(message));
+  if (wrong >= 0) return { ok: false, reason: `message ${known.length + wrong} is not a role and a list of content blocks, and nothing else` };
+  return { ok: true, messages: [...known, ...(list as unknown as readonly Message[])] };
 }
 
 // Nothing else: a field more could make it read as a journal's reference to another record's message.

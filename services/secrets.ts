@@ -128,14 +128,17 @@ export class SecretSearch {
     return forms.length > 0 && standsIn(value, forms);
   }
 
-  /** The same of a value that is frozen through and through: nothing can come into it after it was looked through. */
-  isInFrozen(value: JsonValue & object): boolean {
+  /** The same of values that are frozen through and through: nothing can come into them after they were looked through. */
+  areInFrozen(values: readonly (JsonValue & object)[]): boolean {
     const forms = this.#forms();
     if (forms.length === 0) return false;
     const free = FREE_OF.get(forms) ?? new WeakSet();
-    if (free.has(value)) return false;
-    if (standsIn(value, forms)) return true;
-    FREE_OF.set(forms, free.add(value));
+    FREE_OF.set(forms, free);
+    for (const value of values) {
+      if (free.has(value)) continue;
+      if (standsIn(value, forms)) return true;
+      free.add(value);
+    }
     return false;
   }
 

@@ -152,7 +152,9 @@ export class Transcript {
   #commonLength(next: readonly Message[]): number {
     const most = Math.min(next.length, this.#messages.length);
     for (let index = 0; index < most; index += 1) {
-      if (!sameValue(this.#messages[index], next[index])) return index;
+      const message = this.#messages[index];
+      // What a loop was given and hands back is the same object: nearly all of a long conversation.
+      if (message !== next[index] && !sameValue(message, next[index])) return index;
     }
     return most;
   }
