@@ -19,6 +19,8 @@ function itemOf(value: object, key: string): unknown {
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const item of Object.values(value)) deepFreeze(item);
+  // Without a list of an array's items: this is done to whatever a session holds when it is opened.
+  if (Array.isArray(value)) for (let index = 0; index < value.length; index += 1) deepFreeze(value[index]);
+  else for (const key of Object.keys(value)) deepFreeze(itemOf(value, key));
   return value;
 }

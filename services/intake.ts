@@ -72,6 +72,7 @@ export class Intake {
   /** Blocks of one kind are read as one text. */
   #acrossBlocks(blocks: readonly Block[], type: 'text' | 'reasoning'): readonly Block[] {
     const pieces = blocks.map((block) => (block.type === type ? block.text : ''));
+    if (!this.#secrets.isIn(pieces.join(''))) return blocks;
     const clean = this.#secrets.withoutAcross(pieces);
     return blocks.map((block, index) => (block.type === type ? { ...block, text: clean[index] ?? '' } : block));
   }
