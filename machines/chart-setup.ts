@@ -7,7 +7,7 @@
  */
 import { assign, setup } from 'xstate';
 import type { CancelBy, NewRecord, TurnFailureCode } from './records.ts';
-import { CLOSES, contextAfter, environmentIn, NO_SESSION, type SessionContext } from './session-context.ts';
+import { CLOSES, contextAfter, environmentIn, NO_SESSION, openKind, type SessionContext } from './session-context.ts';
 
 interface GuardArguments {
   readonly context: SessionContext;
@@ -24,7 +24,7 @@ export const CODE_OF_CANCEL: Readonly<Record<CancelBy, TurnFailureCode>> = {
 
 const CANCEL_CODES: ReadonlySet<TurnFailureCode> = new Set(Object.values(CODE_OF_CANCEL));
 
-const nothingOpen = ({ context }: GuardArguments): boolean => Object.keys(context.open).length === 0;
+const nothingOpen = ({ context }: GuardArguments): boolean => context.open.length === 0;
 const queueEmpty = ({ context }: GuardArguments): boolean => context.queue.length === 0;
 const noEndAsked = ({ context }: GuardArguments): boolean => context.end === null;
 
@@ -43,12 +43,12 @@ function inQueue({ context, event }: GuardArguments): boolean {
 
 function activationOpen(args: GuardArguments): boolean {
   const activation = args.context.turn?.activation ?? null;
-  return ofTurn(args) && activation !== null && args.context.open[activation] === 'activation';
+  return ofTurn(args) && openKind(args.context, activation) === 'activation';
 }
 
 function closesOpenEffect({ context, event }: GuardArguments): boolean {
   if (!('started_sequence' in event.data) || !(event.type in CLOSES)) return false;
-  return context.open[event.data.started_sequence] === CLOSES[event.type as keyof typeof CLOSES];
+  return openKind(context, event.data.started_sequence) === CLOSES[event.type as keyof typeof CLOSES];
 }
 
 /** An end is asked once; one that waits may be followed by one that interrupts. */
@@ -70,7 +70,7 @@ function originOpen({ context, event }: GuardArguments): boolean {
   if (event.type !== 'extension_emitted') return false;
   const { origin } = event.data;
   if (origin === undefined) return true;
-  return context.open[origin.sequence] === (origin.kind === 'tool' ? 'tool_call' : 'activation');
+  return openKind(context, origin.sequence) === (origin.kind === 'tool' ? 'tool_call' : 'activation');
 }
 
 /** The first cancel counts, but a caller's still decides over a deadline's or a shutdown's. */
@@ -93,7 +93,7 @@ function attached({ context, event }: GuardArguments): boolean {
 function mayBeThere({ context, event }: GuardArguments): boolean {
   if (event.type !== 'environment_teardown_started') return false;
   const facts = environmentIn(context, event.data.environment);
-  return facts !== undefined && facts.standing !== 'absent' && context.open[facts.operation] === undefined;
+  return facts !== undefined && facts.standing !== 'absent' && openKind(context, facts.operation) === undefined;
 }
 
 function turnMayEnd({ context, event }: GuardArguments): boolean {

@@ -5,7 +5,7 @@
 import type { ToolOutcome } from './messages.ts';
 import type { ActivationResult, EffectOutcome, Sequence, SideEffect, TurnFailureCode } from './records.ts';
 import type { Draft } from './dry-run.ts';
-import { environmentsIn } from './session-context.ts';
+import { environmentsIn, openKind } from './session-context.ts';
 import { CODE_OF_CANCEL } from './chart-setup.ts';
 
 export type TurnEnding =
@@ -50,8 +50,7 @@ const MESSAGE_OF_CANCEL: Readonly<Record<string, string>> = {
 /** Closes every open effect but the activation, oldest first. */
 export function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {
   const message_sequence = draft.context.turn?.message_sequence ?? 0;
-  for (const [key, kind] of Object.entries(draft.context.open)) {
-    const started_sequence: Sequence = Number(key);
+  for (const { sequence: started_sequence, kind } of draft.context.open) {
     const failure = { started_sequence, outcome, code: outcome, message: MESSAGE_OF_OPEN[outcome] };
     switch (kind) {
       case 'activation':
@@ -90,7 +89,7 @@ export function closeTurn(draft: Draft, asked: TurnEnding, openOutcome: OpenOutc
   const end = draft.context.end !== null;
 
   closeOpenEffects(draft, openOutcome);
-  if (activation !== null && draft.context.open[activation] !== undefined) {
+  if (activation !== null && openKind(draft.context, activation) !== undefined) {
     const of = { message_sequence, started_sequence: activation };
     if (ending.kind === 'failed') draft.add('activation_failed', { ...of, code: ending.code, message: ending.message });
     else draft.add('activation_ended', ending.result === undefined ? of : { ...of, result: ending.result });
@@ -122,7 +121,7 @@ export function endSession(draft: Draft, { detaches, closedTurn }: { readonly de
 
 /** An end is over when nothing of it is open. */
 export function endIfDetached(draft: Draft): void {
-  if (Object.keys(draft.context.open).length === 0) draft.add('session_ended', {});
+  if (draft.context.open.length === 0) draft.add('session_ended', {});
 }
 
 function failWaitingMessages(draft: Draft): void {

@@ -8,7 +8,7 @@ import { closeTurn, endIfDetached, endSession } from './close-turn.ts';
 import type { Command, SessionCommand, TurnCommand } from './commands.ts';
 import { Draft, RefusedByChart, type DecidedRecord } from './dry-run.ts';
 import type { KeyedRequest, Metadata } from './records.ts';
-import { environmentsIn } from './session-context.ts';
+import { environmentsIn, openKind } from './session-context.ts';
 import { sameValue } from './value-equality.ts';
 import type { KeyValues } from './projections/key-values.ts';
 import type { ChartState } from './projections/status.ts';
@@ -207,7 +207,7 @@ function isOver(state: ChartState): boolean {
 
 function decideEndOfOperation(draft: Draft, command: SessionCommand & { kind: 'end_environment_operation' }): RefusalCode | null {
   const { started_sequence, result } = command;
-  const kind = draft.context.open[started_sequence];
+  const kind = openKind(draft.context, started_sequence);
   if (kind !== 'environment_setup' && kind !== 'environment_detach' && kind !== 'environment_teardown') return 'operation_over';
   if (result.kind === 'done') draft.add(`${kind}_ended`, { started_sequence, receipt: result.receipt });
   else draft.add(`${kind}_failed`, { started_sequence, outcome: result.outcome, code: result.code, message: result.message });
@@ -218,7 +218,7 @@ function decideEndOfOperation(draft: Draft, command: SessionCommand & { kind: 'e
 
 /** A creation is over when nothing of it is open, and came to something where every environment is attached. */
 function completeCreation(draft: Draft): void {
-  if (Object.keys(draft.context.open).length > 0) return;
+  if (draft.context.open.length > 0) return;
   const missing = environmentsIn(draft.context, ['absent', 'unknown']);
   const endAsked = draft.context.end !== null;
   if (missing.length === 0) draft.add('session_ready', {});
@@ -317,7 +317,7 @@ function decideForTurn(draft: Draft, standing: Standing, command: TurnCommand): 
 }
 
 function hasNoRoomFor(draft: Draft, effects: number): boolean {
-  return Object.keys(draft.context.open).length + effects > OPEN_EFFECTS_MAX;
+  return draft.context.open.length + effects > OPEN_EFFECTS_MAX;
 }
 
 function refusedForTurn(draft: Draft): Decision {

@@ -16,7 +16,7 @@ import { factsAfter, type SessionFacts } from './projections/session-facts.ts';
 import type { ChartState } from './projections/status.ts';
 import { Transcript, type TranscriptSnapshot } from './projections/transcript.ts';
 import { isRecordType, type Sequence, type SessionRecord } from './records.ts';
-import type { SessionContext } from './session-context.ts';
+import { contextFrom, savedContext, type SavedContext, type SessionContext } from './session-context.ts';
 import { sessionLogic, SNAPSHOT_OF_NO_SESSION, snapshotIn, stateOf, type SessionSnapshot } from './chart-step.ts';
 import { hasTaken } from './dry-run.ts';
 
@@ -43,7 +43,7 @@ export class ReplayError extends Error {
 
 /** All of a session's state as plain data. Disposable: the journal says the same. */
 export interface StateSnapshot {
-  readonly chart: { readonly state: ChartState; readonly context: SessionContext };
+  readonly chart: { readonly state: ChartState; readonly context: SavedContext };
   readonly transcript: TranscriptSnapshot;
   readonly key_values: KeyValuesSnapshot;
   readonly dropped: DroppedTurnsSnapshot;
@@ -108,7 +108,7 @@ export class SessionState {
 
   static from(saved: StateSnapshot): SessionState {
     return new SessionState({
-      snapshot: snapshotIn(saved.chart.state, saved.chart.context),
+      snapshot: snapshotIn(saved.chart.state, contextFrom(saved.chart.context)),
       transcript: Transcript.from(saved.transcript),
       keyValues: KeyValues.from(saved.key_values),
       dropped: DroppedTurns.from(saved.dropped),
@@ -162,7 +162,7 @@ export class SessionState {
 
   toSnapshot(): StateSnapshot {
     return {
-      chart: { state: this.state, context: this.context },
+      chart: { state: this.state, context: savedContext(this.context) },
       transcript: this.transcript.snapshot(),
       key_values: this.keyValues.snapshot(),
       dropped: this.dropped.snapshot(),

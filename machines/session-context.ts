@@ -31,6 +31,11 @@ export interface EnvironmentFacts {
   readonly operation: Sequence;
 }
 
+export interface OpenEffect {
+  readonly sequence: Sequence;
+  readonly kind: EffectKind;
+}
+
 export interface TurnFacts {
   readonly message_sequence: Sequence;
   readonly started_sequence: Sequence;
@@ -49,8 +54,8 @@ export interface SessionContext {
   readonly checkpoint: CheckpointPosition | null;
   /** The `message_queued` records that wait for their turn, first come first. */
   readonly queue: readonly Sequence[];
-  /** The started effects without a terminal record, by sequence. */
-  readonly open: Readonly<Record<Sequence, EffectKind>>;
+  /** The started effects without a terminal record, oldest first. A list: objects with numbers for keys are slow to copy. */
+  readonly open: readonly OpenEffect[];
   /** The open tool calls that may be repeated without harm, by sequence, and why. */
   readonly repeatable: Readonly<Record<Sequence, Exclude<SideEffect, 'once'>>>;
   /** The environments whose setup was started, by name. */
@@ -67,12 +72,23 @@ export const NO_SESSION: SessionContext = {
   transcript_length: 0,
   checkpoint: null,
   queue: [],
-  open: {},
+  open: [],
   repeatable: {},
   environments: {},
   turn: null,
   end: null,
 };
+
+/** The facts as they are saved. */
+export type SavedContext = Omit<SessionContext, 'open'> & { readonly open: Readonly<Record<Sequence, EffectKind>> };
+
+export function savedContext(context: SessionContext): SavedContext {
+  return { ...context, open: Object.fromEntries(context.open.map(({ sequence, kind }) => [sequence, kind])) };
+}
+
+export function contextFrom(saved: SavedContext): SessionContext {
+  return { ...saved, open: Object.entries(saved.open).map(([sequence, kind]) => ({ sequence: Number(sequence), kind })) };
+}
 
 /** The kind of effect that a record type opens. */
 const OPENS = {
@@ -221,6 +237,11 @@ function nextOf(before: SessionContext, last_sequence: Sequence): NextContext {
   };
 }
 
+/** What kind of effect is open that was started by this record; undefined where none is. */
+export function openKind({ open }: SessionContext, started: Sequence | null): EffectKind | undefined {
+  return open.find(({ sequence }) => sequence === started)?.kind;
+}
+
 /** Undefined where its setup was never started. A name may be that of something which every object has. */
 export function environmentIn({ environments }: SessionContext, name: string): EnvironmentFacts | undefined {
   return Object.hasOwn(environments, name) ? environments[name] : undefined;
@@ -236,12 +257,12 @@ function checkpointAt(context: SessionContext): CheckpointPosition {
 }
 
 function opening(context: NextContext, { sequence, type }: { readonly sequence: Sequence; readonly type: keyof typeof OPENS }): NextContext {
-  context.open = { ...context.open, [sequence]: OPENS[type] };
+  context.open = [...context.open, { sequence, kind: OPENS[type] }];
   return context;
 }
 
 function closing(context: NextContext, started: Sequence): NextContext {
-  context.open = without(context.open, started);
+  context.open = context.open.filter(({ sequence }) => sequence !== started);
   return context;
 }
 

@@ -4,7 +4,6 @@ import type { DecidedRecord } from '../machines/dry-run.ts';
 import type { SessionRecord } from '../machines/records.ts';
 import type { StoredFrame } from '../storage/journal.ts';
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** A decided record with its time, epoch milliseconds; its envelope in the order in which a person reads it. */
@@ -19,7 +18,7 @@ export function encodeRecord(record: SessionRecord): string {
 
 /** The payload of one commit, from its encoded records. */
 export function payloadOf(encoded: readonly string[]): Uint8Array {
-  return encoder.encode(`[${encoded.join(',')}]`);
+  return Buffer.from(`[${encoded.join(',')}]`, 'utf8');
 }
 
 /** How long the payload of these is. */

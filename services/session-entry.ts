@@ -291,5 +291,5 @@ function foundEnding(actor: SessionActor, receipt: Receipt): boolean {
 }
 
 function hasOpen(actor: SessionActor): boolean {
-  return Object.keys(actor.state.context.open).length > 0;
+  return actor.state.context.open.length > 0;
 }

@@ -5,7 +5,7 @@
  * journal say the same. It tells times and not durations: the same moment of a journal always reads the same.
  */
 import type { CancelBy, Sequence, SessionRecord } from '../records.ts';
-import { environmentsIn, type EffectKind, type SessionContext } from '../session-context.ts';
+import { environmentsIn, type EffectKind, type OpenEffect, type SessionContext } from '../session-context.ts';
 import { utcTime } from '../utc-time.ts';
 import type { ChartState } from './status.ts';
 
@@ -27,7 +27,7 @@ export interface Explained {
 
 /** The records that `explanationOf` needs, by sequence. */
 export function explainedBy({ context, stop }: Explained): readonly Sequence[] {
-  const effects = openEffects(context).slice(0, SHOWN_EFFECTS_MAX).map(([sequence]) => sequence);
+  const effects = openEffects(context).slice(0, SHOWN_EFFECTS_MAX).map(({ sequence }) => sequence);
   const { turn } = context;
   return [...effects, ...(turn === null ? [] : [turn.activation ?? turn.started_sequence]), ...(stop === null ? [] : [stop])];
 }
@@ -76,16 +76,14 @@ function whyRunning(context: SessionContext, recordAt: RecordAt): string {
 function waitsFor(context: SessionContext, recordAt: RecordAt): string | null {
   const effects = openEffects(context);
   if (effects.length === 0) return null;
-  const shown = effects.slice(0, SHOWN_EFFECTS_MAX).map(([sequence, kind]) => effectNamed(sequence, kind, recordAt));
+  const shown = effects.slice(0, SHOWN_EFFECTS_MAX).map(({ sequence, kind }) => effectNamed(sequence, kind, recordAt));
   const more = effects.length - shown.length;
   return `waits for ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** What is open but the loop itself, oldest first. */
-function openEffects({ open }: SessionContext): readonly (readonly [Sequence, EffectKind])[] {
-  return Object.entries(open)
-    .filter(([, kind]) => kind !== 'activation')
-    .map(([sequence, kind]) => [Number(sequence), kind] as const);
+function openEffects({ open }: SessionContext): readonly OpenEffect[] {
+  return open.filter(({ kind }) => kind !== 'activation');
 }
 
 function effectNamed(sequence: Sequence, kind: EffectKind, recordAt: RecordAt): string {

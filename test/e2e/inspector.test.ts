@@ -71,7 +71,7 @@ describe.skipIf(!isThere)('the inspector', () => {
       expect(await inspector.takenTransition(), `record ${record.sequence}`).toBe(taken);
       expect(await shownState(inspector), `record ${record.sequence}`).toEqual({
         queue: state.context.queue.length,
-        open: Object.keys(state.context.open).length,
+        open: state.context.open.length,
         transcript: state.transcript.length,
         keyValues: state.keyValues.snapshot().values.length,
       });

@@ -20,8 +20,9 @@ export interface Mutation {
 /** No fault: bounds so small that short histories reach what only long ones reach otherwise. */
 const SMALL_BOUNDS: readonly Change[] = [
   { file: 'storage/segment.ts', search: 'SEGMENT_BYTES_MAX = 4 * 1024 * 1024', replace: 'SEGMENT_BYTES_MAX = 5 * 1024' },
+  { file: 'storage/journals-at-rest.ts', search: 'JOURNALS_AT_REST_MAX = 256', replace: 'JOURNALS_AT_REST_MAX = 2' },
   { file: 'services/session-loader.ts', search: 'CHECKPOINT_JOURNAL_BYTES_MIN = 64 * 1024', replace: 'CHECKPOINT_JOURNAL_BYTES_MIN = 1024' },
-  { file: 'services/event-feed.ts', search: 'TAIL_BYTES_MAX = 256 * 1024', replace: 'TAIL_BYTES_MAX = 2 * 1024' },
+  { file: 'services/event-topic.ts', search: 'TAIL_BYTES_MAX = 256 * 1024', replace: 'TAIL_BYTES_MAX = 2 * 1024' },
   { file: 'services/history.ts', search: 'STEP_BYTES_MAX = 64 * 1024', replace: 'STEP_BYTES_MAX = 1024' },
   { file: 'services/loop-host.ts', search: 'EVENTS_PAGE_BYTES = 1024 * 1024', replace: 'EVENTS_PAGE_BYTES = 2 * 1024' },
 ];
@@ -81,7 +82,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'close-an-effect-twice',
     breaks: [4],
     changes: [
-      { file: 'machines/session-context.ts', search: 'return closing(context, record.data.started_sequence);', replace: 'return record.type.startsWith("activation") ? { ...context, open: {} } : context;' },
+      { file: 'machines/session-context.ts', search: 'return closing(context, record.data.started_sequence);', replace: 'return record.type.startsWith("activation") ? { ...context, open: [] } : context;' },
     ],
   },
   {
@@ -112,7 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'wake-one-follower-only',
     breaks: [8, 13],
-    changes: [{ file: 'services/event-feed.ts', search: 'for (const watcher of this.watchers) watcher.changed();', replace: 'for (const watcher of [...this.watchers].slice(0, 1)) watcher.changed();' }],
+    changes: [{ file: 'services/event-topic.ts', search: 'for (const watcher of this.watchers) watcher.changed();', replace: 'for (const watcher of [...this.watchers].slice(0, 1)) watcher.changed();' }],
   },
   {
     name: 'begin-a-page-where-the-last-one-ended',

@@ -161,7 +161,7 @@ const DONE: EnvironmentResult = { kind: 'done', receipt: { type: 'accepted' } };
 const NOT_DONE: EnvironmentResult = { kind: 'failed', outcome: 'unknown', code: 'x', message: 'x' };
 
 function endOfOperation(story: Story, result: EnvironmentResult): SessionCommand {
-  const [started_sequence = 0] = Object.keys(story.state.context.open).map(Number);
+  const started_sequence = story.state.context.open[0]?.sequence ?? 0;
   return { kind: 'end_environment_operation', started_sequence, result };
 }
 
@@ -209,8 +209,7 @@ const SESSION_COMMANDS: Readonly<Record<SessionRows, SessionCommand>> = {
 
 function turnCommand(story: Story, kind: TurnRows): TurnCommand {
   const message_sequence = story.state.context.turn?.message_sequence ?? 3;
-  const openOf = (wanted: string): number =>
-    Number(Object.entries(story.state.context.open).find(([, open]) => open === wanted)?.[0] ?? 5);
+  const openOf = (wanted: string): number => story.state.context.open.find((one) => one.kind === wanted)?.sequence ?? 5;
   const message = { role: 'assistant', content: [] } as const;
   const commands: { readonly [K in TurnRows]: TurnCommand & { readonly kind: K } } = {
     start_activation: { kind: 'start_activation', message_sequence, agentloop: 'chat' },
@@ -260,7 +259,7 @@ describe('a command', () => {
     const { state: told } = OPEN_STORIES[state]();
 
     expect(told.state).toBe(state);
-    expect(Object.keys(told.context.open)).toHaveLength(1);
+    expect(told.context.open).toHaveLength(1);
   });
 
   it.each(openCells())('%s in %s, with an operation of its environment open, is %s', (name, state, expected) => {

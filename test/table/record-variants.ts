@@ -15,7 +15,7 @@ function messages(context: SessionContext): readonly Sequence[] {
 
 /** The starts that a record could name: every open effect of whatever kind, and one that is not there. */
 function starts(context: SessionContext): readonly Sequence[] {
-  return [...Object.keys(context.open).map(Number), NOWHERE];
+  return [...context.open.map(({ sequence }) => sequence), NOWHERE];
 }
 
 /** The environments that a record could name: those that are known, and one that is not. */
@@ -114,7 +114,7 @@ export const VARIANTS: Variants = {
 
 /** The one open effect of a kind. */
 export function openOf(context: SessionContext, kind: EffectKind): Sequence {
-  const found = Object.entries(context.open).find(([, open]) => open === kind);
+  const found = context.open.find((one) => one.kind === kind);
   if (found === undefined) throw new Error(`no ${kind} is open`);
-  return Number(found[0]);
+  return found.sequence;
 }

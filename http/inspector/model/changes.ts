@@ -48,13 +48,17 @@ export function changesSince(before: Before, state: SessionState, recordAt: Reco
     stateBefore: before.state,
     queued: without(queue, before.queue),
     unqueued: without(before.queue, queue),
-    opened: Object.keys(open).filter((sequence) => !Object.hasOwn(before.open, sequence)).map(Number),
-    closed: openEffectsOf(before.open, recordAt).filter(({ sequence }) => !Object.hasOwn(open, sequence)),
+    opened: without(sequencesOf(open), sequencesOf(before.open)),
+    closed: openEffectsOf(before.open, recordAt).filter(({ sequence }) => !sequencesOf(open).includes(sequence)),
     transcriptFrom: firstDifference(before.lastMessages, state.transcript.messages()),
     transcriptLengthBefore: before.transcriptLength,
     keysSet: [...values].filter(([key, value]) => !valuesBefore.has(key) || !sameValue(value, valuesBefore.get(key))).map(([key]) => key),
     keysDeleted: [...valuesBefore.keys()].filter((key) => !values.has(key)),
   };
+}
+
+function sequencesOf(open: Before['open']): readonly Sequence[] {
+  return open.map(({ sequence }) => sequence);
 }
 
 function without(all: readonly Sequence[], some: readonly Sequence[]): readonly Sequence[] {

@@ -79,7 +79,7 @@ function queuedMessage(sequence: Sequence, recordAt: RecordAt): QueuedMessage {
 }
 
 export function openEffectsOf(open: SessionState['context']['open'], recordAt: RecordAt): readonly OpenEffect[] {
-  return Object.entries(open).map(([sequence, kind]) => openEffect(Number(sequence), kind, recordAt));
+  return open.map(({ sequence, kind }) => openEffect(sequence, kind, recordAt));
 }
 
 function openEffect(sequence: Sequence, kind: EffectKind, recordAt: RecordAt): OpenEffect {

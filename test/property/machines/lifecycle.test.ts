@@ -81,7 +81,7 @@ describe('a session, whatever is asked of it', () => {
         const after = recovered(before);
 
         expect(after.state.state).toMatch(/^(idle|suspended|interrupted|failed|unusable|ended)$/);
-        expect([after.state.context.open, after.state.context.queue, after.state.context.turn]).toEqual([{}, [], null]);
+        expect([after.state.context.open, after.state.context.queue, after.state.context.turn]).toEqual([[], [], null]);
         expect(recover(after.state.snapshot)).toEqual([]);
         expect(brokenInvariants([...story.records.slice(0, before.lastSequence), ...after.records])).toEqual([]);
       }),
@@ -101,7 +101,7 @@ describe('a session, whatever is asked of it', () => {
         const failures = records.flatMap((record) => (record.type === 'turn_failed' ? [record.data.code] : []));
 
         expect(records.filter(({ type }) => type.endsWith('_started'))).toEqual([]);
-        expect(closed.toSorted((left, right) => left - right)).toEqual(Object.keys(open).map(Number));
+        expect(closed.toSorted((left, right) => left - right)).toEqual(open.map(({ sequence }) => sequence));
         expect(outcomes.filter((outcome) => outcome !== 'unknown')).toEqual([]);
         expect(failures).toEqual(turn === null ? [] : [codeOfRecordedCancel(story.records, before.lastSequence, turn.message_sequence)]);
       }),

@@ -114,7 +114,7 @@ export function storyOf({ retain, after_stop, seed, setups }: Settings): Story {
   const transcript = Array.from({ length: seed }, (_, index) => say(`seed ${index}`));
   const environments = setups.map((_, index) => environmentOf(ENVIRONMENTS[index] ?? ''));
   story.command({ kind: 'create', created: { ...CREATED, environments, retain, after_stop }, transcript });
-  const started = Object.keys(story.state.context.open).map(Number);
+  const started = story.state.context.open.map(({ sequence }) => sequence);
   for (const [index, as] of setups.entries()) {
     if (as !== 'open') story.command({ kind: 'end_environment_operation', started_sequence: started[index] ?? NOWHERE, result: resultOf(as) });
   }
@@ -255,13 +255,13 @@ function turnOf(story: Story, which: Pick): Sequence {
 }
 
 function open(story: Story, kind: EffectKind, which: Pick): Sequence {
-  const among = Object.entries(story.state.context.open).filter(([, one]) => one === kind);
-  return picked(among.map(([sequence]) => Number(sequence)), which);
+  const among = story.state.context.open.filter((one) => one.kind === kind);
+  return picked(among.map(({ sequence }) => sequence), which);
 }
 
 function openOperation(story: Story, which: Pick): Sequence {
-  const among = Object.entries(story.state.context.open).filter(([, kind]) => kind.startsWith('environment_'));
-  return picked(among.map(([sequence]) => Number(sequence)), which);
+  const among = story.state.context.open.filter(({ kind }) => kind.startsWith('environment_'));
+  return picked(among.map(({ sequence }) => sequence), which);
 }
 
 function say(words: string): Message {

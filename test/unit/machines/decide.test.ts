@@ -101,7 +101,7 @@ describe('decide, for a turn', () => {
     const { story, message } = storyAtWork();
     const call = { tool: 'clock', tool_use_id: 'same', input_text: '{}', deadline: 7, effect: 'read' } as const;
     story.command({ kind: 'start_tool_calls', message_sequence: message, calls: [call, call] });
-    const [first, second] = Object.keys(story.state.context.open).map(Number).slice(1);
+    const [first, second] = story.state.context.open.map(({ sequence }) => sequence).slice(1);
     const end = (started_sequence: number): Command => ({
       kind: 'end_tool_call',
       message_sequence: message,

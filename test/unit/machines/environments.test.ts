@@ -44,7 +44,7 @@ function endOf(story: Story, environment: string, result: EnvironmentResult): st
 }
 
 function openOn(story: Story, environment: string): Sequence {
-  const found = Object.keys(story.state.context.open).map(Number).find((sequence) => nameAt(story, sequence) === environment);
+  const found = story.state.context.open.find(({ sequence }) => nameAt(story, sequence) === environment)?.sequence;
   if (found === undefined) throw new Error(`nothing is asked of ${environment}`);
   return found;
 }
@@ -55,14 +55,14 @@ function nameAt(story: Story, sequence: Sequence): string | null {
 }
 
 function endAll(story: Story, result: EnvironmentResult): void {
-  for (const started_sequence of Object.keys(story.state.context.open).map(Number)) {
+  for (const { sequence: started_sequence } of story.state.context.open) {
     story.command({ kind: 'end_environment_operation', started_sequence, result });
   }
 }
 
 /** What is under way: of which kind, and on which environment. */
 function asked(story: Story): readonly (readonly [EffectKind, string | null])[] {
-  return Object.entries(story.state.context.open).map(([sequence, kind]) => [kind, nameAt(story, Number(sequence))] as const);
+  return story.state.context.open.map(({ sequence, kind }) => [kind, nameAt(story, sequence)] as const);
 }
 
 describe('a creation with environments', () => {

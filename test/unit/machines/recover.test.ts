@@ -104,7 +104,7 @@ describe('recover', () => {
   ] as const)('S-149, S-150: closes a teardown of a session that is %s as unknown, begins no other, and keeps the session', (state, tell) => {
     const story = tell();
     story.command({ kind: 'delete' });
-    const [open = 0] = Object.keys(story.state.context.open).map(Number);
+    const open = story.state.context.open[0]?.sequence ?? 0;
     const records = story.recover();
 
     expect([...new Set(typesOf(records))]).toEqual(['environment_teardown_failed']);

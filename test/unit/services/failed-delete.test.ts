@@ -100,7 +100,7 @@ describe('a delete that was killed between its record and the removal', () => {
 
 /** Each environment's operation that is under way is done. */
 function endOperations(story: Story): void {
-  for (const sequence of Object.keys(story.state.context.open).map(Number)) {
+  for (const { sequence } of story.state.context.open) {
     story.command({ kind: 'end_environment_operation', started_sequence: sequence, result: { kind: 'done', receipt: { type: 'accepted' } } });
   }
 }
