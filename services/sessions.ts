@@ -135,7 +135,7 @@ export class Sessions implements SessionService {
 
   async send(tenant: string, sessionId: string, input: UserInput, keyed?: KeyedCall): Promise<TurnAnswer> {
     return this.#keyed(tenant, sessionId, { kind: 'send', input, mode: 'sync' }, keyed, (records) =>
-      this.#following.turnAnswer(sessionId, startedIn(records)),
+      this.#following.turnAnswer(sessionId, records),
     );
   }
 

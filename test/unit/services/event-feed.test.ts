@@ -3,7 +3,8 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SessionRecord } from '../../../machines/records.ts';
-import { EventFeed, type FollowedJournal } from '../../../services/event-feed.ts';
+import { EventFeed } from '../../../services/event-feed.ts';
+import type { FollowedSession, Follower } from '../../../services/follower.ts';
 import type { Followed, LiveEvent } from '../../../services/session-service.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
@@ -11,11 +12,13 @@ const record = (sequence: number): SessionRecord => ({ sequence, recorded_at: 0,
 const delta = (text: string): LiveEvent => ({ type: 'model_delta', message_sequence: 1, data: { started_sequence: 1, text } });
 
 /** A session's journal as followers see it, and its feed, without anything else. */
-class Source implements FollowedJournal {
+class Source implements FollowedSession<SessionRecord> {
   readonly feed = new EventFeed();
   readonly records: SessionRecord[] = [];
   reads = 0;
   over = false;
+  /** Whether what is recorded is known without a read. */
+  isKnown = false;
 
   async readSome(after: number): Promise<readonly SessionRecord[]> {
     this.reads += 1;
@@ -23,8 +26,16 @@ class Source implements FollowedJournal {
     return this.records.filter(({ sequence }) => sequence > after).slice(0, 3);
   }
 
+  isAtEnd(sequence: number): boolean {
+    return this.isKnown && sequence >= this.records.length;
+  }
+
   isOver(): boolean {
     return this.over;
+  }
+
+  shown(one: SessionRecord): readonly SessionRecord[] {
+    return [one];
   }
 
   commit(count: number, payloadBytes = 100): void {
@@ -37,12 +48,12 @@ class Source implements FollowedJournal {
     this.feed.live('one', this.records.length, delta(text));
   }
 
-  follow(after: number, signal = new AbortController().signal): AsyncGenerator<Followed<SessionRecord>> {
-    return this.feed.follow('one', after, this, signal);
+  follow(after: number, signal: AbortSignal | null = null): Follower<SessionRecord> {
+    return this.feed.follow('one', this, { after, signal, isLive: true });
   }
 }
 
-function reading(items: AsyncGenerator<Followed<SessionRecord>>) {
+function reading(items: Follower<SessionRecord>) {
   const seen: Followed<SessionRecord>[] = [];
   const state = { ended: false };
   const done = (async () => {
@@ -60,6 +71,7 @@ describe('a follower', () => {
       fc.record({ do: fc.constant('lookAgain' as const) }),
       fc.record({ do: fc.constant('follow' as const), back: fc.nat({ max: 8 }) }),
       fc.record({ do: fc.constant('settle' as const) }),
+      fc.record({ do: fc.constant('know' as const), isKnown: fc.boolean() }),
       fc.record({ do: fc.constant('pull' as const) }),
     );
     await fc.assert(
@@ -77,6 +89,7 @@ describe('a follower', () => {
           if (step.do === 'live') source.live('x');
           if (step.do === 'lookAgain') source.feed.lookAgain('one');
           if (step.do === 'settle') await quiescence();
+          if (step.do === 'know') source.isKnown = step.isKnown;
           if (step.do === 'pull' && pulled.length < source.records.length) await pull();
           if (step.do === 'follow') {
             const after = Math.max(0, source.records.length - step.back);
@@ -156,7 +169,7 @@ describe('a follower', () => {
     await quiescence();
     source.commit(1);
     await first;
-    const other = reading(source.feed.follow('other', 0, new Source(), new AbortController().signal));
+    const other = reading(source.feed.follow('other', new Source(), { after: 0, signal: null, isLive: true }));
     await quiescence();
     source.live('a');
     source.commit(2);
@@ -188,6 +201,34 @@ describe('a follower', () => {
 
     expect(source.reads).toBe(before);
     expect(reader.seen).toEqual([]);
+  });
+
+  it('reads nothing where it is known that nothing is there, and where what comes is kept for it', async () => {
+    const source = new Source();
+    source.commit(3);
+    source.isKnown = true;
+    const reader = reading(source.follow(3));
+    await quiescence();
+    for (let count = 0; count < 5; count += 1) {
+      source.live('x');
+      source.commit(2);
+      await quiescence();
+    }
+
+    expect(reader.sequences()).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    expect(source.reads).toBe(0);
+  });
+
+  it('is shown nothing that only passes by where it waits for records alone', async () => {
+    const source = new Source();
+    const reader = reading(source.feed.follow('one', source, { after: 0, signal: null, isLive: false }));
+    await quiescence();
+    source.live('a');
+    source.commit(2);
+    source.live('b');
+    await quiescence();
+
+    expect(reader.seen.map(({ kind }) => kind)).toEqual(['recorded', 'recorded']);
   });
 
   it('leaves nothing behind when it goes: no listener, and nobody that a commit is kept for', async () => {
