@@ -3,7 +3,9 @@
  * or a failure left on the disk is not its business: it is made from files that `journal-repair.ts` has settled.
  *
  *   F1. State moves only when a frame is durable, and in one step: a reader sees the whole of an append, or nothing.
- *   F2. After a failed append nothing works any more but `release`, and the keeper has been told how far the files count.
+ *   F2. A journal that is released gives its last file to its keeper as it is, open, and uses it no more but for reads that are
+ *       under way.
+ *   F3. After a failed append nothing works any more but `release`, and the keeper has been told how far the files count.
  */
 import assert from 'node:assert';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
@@ -12,6 +14,7 @@ import { FrameCursor, journalCorrupt, type SegmentSource } from './frame-cursor.
 import { assertFrame, checksumOf, encodeFrame, encodeSegmentHeader, SEGMENT_HEADER_BYTES } from './frame.ts';
 import type { Frame, FrameMark, Journal, StoredFrame } from './journal.ts';
 import { StorageError } from './journal.ts';
+import type { SettledFiles } from './journal-repair.ts';
 import { OpenSegment, SEGMENT_BYTES_MAX, SegmentIndex, segmentName } from './segment.ts';
 import { readUpTo } from './whole-file.ts';
 import { makeDirectory, type DataDirectory } from './data-directory.ts';
@@ -33,7 +36,8 @@ export interface JournalEnd {
 export interface JournalKeeper {
   /** Nothing behind `end` counts, and it must be gone before anybody reads again. */
   poisoned(sessionId: string, end: JournalEnd): void;
-  released(sessionId: string, end: JournalEnd): void;
+  /** `files`: still open, and the keeper's now; null where there are none, or where they are not whole. */
+  released(sessionId: string, end: JournalEnd, files: SettledFiles | null): void;
 }
 
 export interface FileJournalParts {
@@ -61,7 +65,8 @@ export class FileJournal implements Journal {
   #appending: Promise<void> | null = null;
   readonly #sealedReads = new Set<Promise<unknown>>();
   readonly #closings: Promise<void>[] = [];
-  #refusal: 'poisoned' | 'released' | null = null;
+  #isPoisoned = false;
+  #isReleased = false;
   #releasing: Promise<void> | null = null;
 
   constructor({ directory, sessionId, keeper, end, segments, tail }: FileJournalParts) {
@@ -102,7 +107,7 @@ export class FileJournal implements Journal {
       await committing;
       return mark;
     } catch (error) {
-      this.#refusal ??= 'poisoned';
+      this.#isPoisoned = true;
       this.#keeper.poisoned(this.sessionId, this.#end);
       throw storageFailure(error, `session ${this.sessionId}: a commit failed, its outcome is unknown`, this.#tailFile());
     } finally {
@@ -139,11 +144,13 @@ export class FileJournal implements Journal {
   }
 
   async #release(): Promise<void> {
-    this.#refusal ??= 'released';
+    this.#isReleased = true;
     await this.#appending?.catch(() => undefined);
-    if (this.#tail !== null) this.#closings.push(closeQuietly(this.#tail));
-    await Promise.allSettled([...this.#sealedReads, ...this.#closings]);
-    this.#keeper.released(this.sessionId, this.#end);
+    const tail = this.#tail;
+    const files = tail === null || this.#isPoisoned ? null : { segments: this.#segments, tail, end: this.#end };
+    if (tail !== null && files === null) this.#closings.push(closeQuietly(tail));
+    if (this.#sealedReads.size + this.#closings.length > 0) await Promise.allSettled([...this.#sealedReads, ...this.#closings]);
+    this.#keeper.released(this.sessionId, this.#end, files);
   }
 
   async #commit(frame: Frame, mark: FrameMark): Promise<void> {
@@ -274,8 +281,9 @@ export class FileJournal implements Journal {
   }
 
   #assertUsable(): void {
-    if (this.#refusal === null) return;
-    throw new StorageError('journal_unavailable', `session ${this.sessionId}: the journal was ${this.#refusal}`);
+    if (!this.#isReleased && !this.#isPoisoned) return;
+    const reason = this.#isReleased ? 'released' : 'poisoned';
+    throw new StorageError('journal_unavailable', `session ${this.sessionId}: the journal was ${reason}`);
   }
 }
 

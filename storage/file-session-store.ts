@@ -4,7 +4,8 @@
  *
  *   S1. A journal is settled once by a process; what it knows then is kept, so that later openings judge nothing again.
  *   S2. A journal whose append failed is `wounded`, also after its holder has let go: it is cut back before it is opened.
- *   S3. A session is a session from its first durable frame on. What a crash or a failure left of one without goes to the
+ *   S3. A journal that is released whole stays open for a while (`journals-at-rest.ts`), and is handed out again as it is.
+ *   S4. A session is a session from its first durable frame on. What a crash or a failure left of one without goes to the
  *       trash when it is met.
  */
 import assert from 'node:assert';
@@ -17,6 +18,7 @@ import { journalCorrupt } from './frame-cursor.ts';
 import { FileJournal, type JournalEnd, type JournalKeeper } from './file-journal.ts';
 import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from './journal-repair.ts';
 import { StorageError, type Journal, type SessionStore } from './journal.ts';
+import { JournalsAtRest } from './journals-at-rest.ts';
 import { judgedSegments } from './judged-segments.ts';
 import { SegmentIndex } from './segment.ts';
 import { assertSessionId, isSessionId } from './session-id.ts';
@@ -27,6 +29,7 @@ export class FileSessionStore implements SessionStore {
   /** Null while a session is being opened or removed. */
   readonly #held = new Map<string, FileJournal | null>();
   readonly #settled = new Map<string, JournalEnd>();
+  readonly #atRest = new JournalsAtRest();
   readonly #wounded = new Map<string, JournalEnd>();
   /** Kept by `settleJournal`. */
   readonly #distrusted = new Set<string>();
@@ -40,8 +43,9 @@ export class FileSessionStore implements SessionStore {
     this.directory = directory;
     this.#keeper = {
       poisoned: (sessionId, end) => void this.#wounded.set(sessionId, end),
-      released: (sessionId, end) => {
+      released: (sessionId, end, files) => {
         this.#held.delete(sessionId);
+        if (files !== null) this.#atRest.keep(sessionId, files);
         if (end.segment !== 0) this.#settled.set(sessionId, end);
       },
     };
@@ -103,6 +107,7 @@ export class FileSessionStore implements SessionStore {
 
   async remove(sessionId: string): Promise<void> {
     await this.#takingHold(sessionId, async () => {
+      await this.#atRest.close(sessionId);
       await this.#removeDurably(sessionId);
       this.#held.delete(sessionId);
     });
@@ -143,6 +148,7 @@ export class FileSessionStore implements SessionStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const journal of [...this.#held.values()]) await journal?.release();
+    await this.#atRest.closeAll();
     await this.directory.close();
   }
 
@@ -153,10 +159,20 @@ export class FileSessionStore implements SessionStore {
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
     this.#held.set(sessionId, null);
     try {
-      return await this.directory.using(action);
+      return await this.directory.using(() => this.#withRoomForFiles(action));
     } catch (error) {
       this.#held.delete(sessionId);
       throw storageFailure(error, `session ${sessionId} cannot be used now`, `sessions/${sessionId}`);
+    }
+  }
+
+  /** Where no more files can be opened, those that are only kept make room. */
+  async #withRoomForFiles<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isErrorCode(error, 'EMFILE', 'ENFILE') || (await this.#atRest.closeAll()) === 0) throw error;
+      return action();
     }
   }
 
@@ -180,6 +196,8 @@ export class FileSessionStore implements SessionStore {
 
   /** A session's files, ready for use; null where there is none. */
   async #find(sessionId: string): Promise<SettledFiles | null> {
+    const atRest = this.#atRest.take(sessionId);
+    if (atRest !== null) return atRest;
     const wounded = this.#wounded.get(sessionId);
     if (wounded?.segment === 0) return null;
     if (wounded !== undefined) {

@@ -62,7 +62,7 @@ export interface Journal extends ReadableJournal {
   /** The checksum of the frame whose last record has this sequence; null where no frame ends there. */
   checksumAt(sequence: number): Promise<number | null>;
 
-  /** Gives the journal up. Its files are closed when this resolves. */
+  /** Gives the journal up: nothing is written any more when this resolves, and the session can be opened again, or removed. */
   release(): Promise<void>;
 }
 

@@ -1,12 +1,13 @@
 /** What a process holds of sessions that have nothing to do. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { LivingBrain, TENANT } from '../../support/living-brain.ts';
+import { segmentName } from '../../../storage/segment.ts';
+import { DATA, LivingBrain, TENANT } from '../../support/living-brain.ts';
 import { LiveReader } from '../../support/live-reader.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
 describe('2,000 sessions of one turn each', () => {
-  it('leave no actor, no open file, no timer and no listener behind, and each answers as before', async () => {
+  it('leave no actor, no timer and no listener behind, and a bounded number of open files, and each answers as before', async () => {
     const stage = await LivingBrain.start();
     const abort = new AbortController();
     const ids: string[] = [];
@@ -21,7 +22,7 @@ describe('2,000 sessions of one turn each', () => {
     }
     await quiescence();
 
-    expect(stage.handles.openFiles).toEqual([]);
+    expect(stage.handles.openFiles).toEqual(ids.slice(-256).map((id) => `${DATA}/sessions/${id}/journal/${segmentName(1)}`));
     expect(stage.clock.timerCount).toBe(0);
     expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
     for (const signal of stage.model.calls.all.map((call) => call.signal)) expect(getEventListeners(signal, 'abort')).toEqual([]);

@@ -1,9 +1,10 @@
 /** Ending, deleting, releasing and coming back: what one entry does, one at a time. */
 import { describe, expect, it } from 'vitest';
+import { segmentName } from '../../../storage/segment.ts';
 import { plan } from '../../support/disk-faults.ts';
 import { gate } from '../../support/gate.ts';
 import { LiveReader } from '../../support/live-reader.ts';
-import { LivingBrain, TENANT, type LivingBrainOptions } from '../../support/living-brain.ts';
+import { DATA, LivingBrain, TENANT, type LivingBrainOptions } from '../../support/living-brain.ts';
 import { saying, ScriptedModel } from '../../support/scripted-model.ts';
 import { quiescence } from '../../support/simulated-clock.ts';
 
@@ -160,7 +161,7 @@ describe('a session that is just being closed', () => {
 });
 
 describe('a session at rest', () => {
-  it('S-127, S-128: is released after its creation and after each turn, a failed one too, with no file open', async () => {
+  it('S-127, S-128: is released after its creation and after each turn, a failed one too, with no file open but its last', async () => {
     const stage = await LivingBrain.start();
     const created = await stage.createChat();
     const { session_id } = created;
@@ -172,7 +173,7 @@ describe('a session at rest', () => {
 
     expect(await stage.atRest(session_id)).toMatchObject({ resident: false, status: 'idle' });
     await quiescence();
-    expect(stage.handles.openFiles).toEqual([]);
+    expect(stage.handles.openFiles).toEqual([lastSegmentOf(session_id)]);
     expect(stage.clock.timerCount).toBe(0);
   });
 
@@ -185,7 +186,7 @@ describe('a session at rest', () => {
     await stage.sessions.events(TENANT, session_id, { after: 0, limit: 10 });
     expect(await stage.atRest(session_id)).toMatchObject({ resident: false });
     await quiescence();
-    expect(stage.handles.openFiles).toEqual([]);
+    expect(stage.handles.openFiles).toEqual([lastSegmentOf(session_id)]);
 
     await stage.sessions.send(TENANT, session_id, 'one');
     await quiescence();
@@ -227,7 +228,7 @@ describe('a session at rest', () => {
     expect(await stage.atRest(session_id)).toMatchObject({ resident: false, status: 'idle' });
     expect((await stage.types(session_id)).filter((type) => type === 'session_suspended')).toHaveLength(1);
     await quiescence();
-    expect(stage.handles.openFiles).toEqual([]);
+    expect(stage.handles.openFiles).toEqual([lastSegmentOf(session_id)]);
   });
 
   it.each([
@@ -276,3 +277,8 @@ describe('a session at rest', () => {
     expect(next.clock.timerCount).toBe(0);
   });
 });
+
+/** It stays open for the next turn; nothing else does. */
+function lastSegmentOf(sessionId: string): string {
+  return `${DATA}/sessions/${sessionId}/journal/${segmentName(1)}`;
+}
