@@ -70,8 +70,14 @@ export class Catalog {
   }
 
   set(sessionId: string, row: CatalogRow): void {
-    if (!this.has(sessionId)) this.#ids.splice(this.#indexOf(sessionId, 'at'), 0, sessionId);
+    if (!this.#rows.has(sessionId)) this.#list(sessionId);
     this.#rows.set(sessionId, row);
+  }
+
+  /** The session has a row from now on. */
+  #list(sessionId: string): void {
+    const at = this.#indexOf(sessionId, 'at');
+    if (this.#ids[at] !== sessionId) this.#ids.splice(at, 0, sessionId);
     this.#owners.delete(sessionId);
   }
 

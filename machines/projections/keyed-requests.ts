@@ -30,10 +30,16 @@ export type KeyedRequestsSnapshot = readonly (readonly [string, Known])[];
 
 export class KeyedRequests {
   readonly #known = new Map<string, Known>();
+  /** The names of those whose answer is not complete, by the record that they first caused. */
+  readonly #pending = new Map<Sequence, string>();
+  /** The names of the others, in the order in which their answers were complete: the first is the first to be forgotten. */
+  readonly #completed = new Set<string>();
 
   static from(snapshot: KeyedRequestsSnapshot): KeyedRequests {
     const requests = new KeyedRequests();
-    for (const [name, known] of snapshot) requests.#known.set(name, known);
+    for (const [name, known] of snapshot.toSorted(([, left], [, right]) => (left.completed_at ?? 0) - (right.completed_at ?? 0))) {
+      requests.#know(name, known);
+    }
     return requests;
   }
 
@@ -49,24 +55,49 @@ export class KeyedRequests {
 
   apply(record: SessionRecord): void {
     if (record.request !== undefined) this.#learn(record, record.request);
-    if (record.type === 'turn_ended') this.#complete(ROUTE_SEND, record.data.message_sequence, record.recorded_at);
-    if (record.type === 'turn_failed' && record.data.code !== 'interrupted_by_restart') {
-      this.#complete(ROUTE_SEND, record.data.message_sequence, record.recorded_at);
+    switch (record.type) {
+      case 'turn_ended':
+        this.#complete(ROUTE_SEND, record.data.message_sequence, record.recorded_at);
+        break;
+      case 'turn_failed':
+        if (record.data.code !== 'interrupted_by_restart') this.#complete(ROUTE_SEND, record.data.message_sequence, record.recorded_at);
+        break;
+      case 'session_ended':
+        for (const sequence of this.#pending.keys()) this.#complete(ROUTE_END, sequence, record.recorded_at);
+        break;
+      default:
+        break;
     }
-    if (record.type === 'session_ended') this.#complete(ROUTE_END, null, record.recorded_at);
   }
 
   #learn({ sequence, recorded_at }: SessionRecord, request: KeyedRequest): void {
-    for (const [name, known] of this.#known) if (isForgotten(known, recorded_at)) this.#known.delete(name);
+    this.#forget(recorded_at);
     const isAnsweredLater = request.route === ROUTE_SEND || request.route === ROUTE_END;
-    this.#known.set(nameOf(request), { sequence, body: request.body, completed_at: isAnsweredLater ? null : recorded_at });
+    this.#know(nameOf(request), { sequence, body: request.body, completed_at: isAnsweredLater ? null : recorded_at });
   }
 
-  /** `sequence`: of the one request that is complete; null for all of the route. */
-  #complete(route: string, sequence: Sequence | null, recorded_at: number): void {
-    for (const [name, known] of this.#known) {
-      const isIt = name.startsWith(`${route} `) && (sequence === null || known.sequence === sequence);
-      if (isIt && known.completed_at === null) this.#known.set(name, { ...known, completed_at: recorded_at });
+  #know(name: string, known: Known): void {
+    this.#pending.delete(this.#known.get(name)?.sequence ?? known.sequence);
+    this.#completed.delete(name);
+    this.#known.set(name, known);
+    if (known.completed_at === null) this.#pending.set(known.sequence, name);
+    else this.#completed.add(name);
+  }
+
+  /** Where the record is the first of such a request that waits for its answer, the answer is complete. */
+  #complete(route: string, sequence: Sequence, completed_at: number): void {
+    const name = this.#pending.get(sequence);
+    const known = name === undefined ? undefined : this.#known.get(name);
+    if (name === undefined || known === undefined || !name.startsWith(`${route} `)) return;
+    this.#know(name, { ...known, completed_at });
+  }
+
+  #forget(now: number): void {
+    for (const name of this.#completed) {
+      const known = this.#known.get(name);
+      if (known !== undefined && !isForgotten(known, now)) return;
+      this.#completed.delete(name);
+      this.#known.delete(name);
     }
   }
 }

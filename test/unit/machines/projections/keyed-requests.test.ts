@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KeyedRequests } from '../../../../machines/projections/keyed-requests.ts';
-import type { KeyedRequest } from '../../../../machines/records.ts';
+import type { KeyedRequest, SessionRecord } from '../../../../machines/records.ts';
 import { CREATED, Story } from '../../../support/session-story.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -18,6 +18,18 @@ function created(): Story {
 /** When the story's last record was written. */
 function nowIn(story: Story): number {
   return story.state.facts.recorded_at;
+}
+
+function queuedAt(recorded_at: number, sequence: number, request: KeyedRequest): SessionRecord {
+  return { sequence, recorded_at, type: 'message_queued', state: 'suspended', request, data: { input: 'x', mode: 'sync' } };
+}
+
+function endedAt(recorded_at: number, sequence: number, message_sequence: number): SessionRecord {
+  return { sequence, recorded_at, type: 'turn_ended', state: 'suspended', data: { message_sequence, next: null, end: false } };
+}
+
+function namesIn(requests: KeyedRequests): readonly string[] {
+  return requests.snapshot().map(([name]) => name).toSorted();
 }
 
 describe('a keyed request', () => {
@@ -83,6 +95,25 @@ describe('a keyed request', () => {
 
     expect(story.state.requests.find(keyed('send', 'a'), endedAt + 24 * HOUR_MS)).not.toBeNull();
     expect(story.state.requests.find(keyed('send', 'a'), endedAt + 24 * HOUR_MS + 1)).toBeNull();
+  });
+
+  it('is forgotten in the order in which the answers were complete, whichever was asked first, in a copy too', () => {
+    const asked = ['slow', 'quick', 'never'].map((key, index) => ({ key, sequence: 3 + index }));
+    const requests = new KeyedRequests();
+    for (const { key, sequence } of asked) requests.apply(queuedAt(0, sequence, keyed('send', key)));
+    requests.apply(endedAt(1 * HOUR_MS, 6, 4));
+    requests.apply(endedAt(2 * HOUR_MS, 7, 3));
+    const copy = KeyedRequests.from(JSON.parse(JSON.stringify(requests.snapshot())) as never);
+
+    for (const one of [requests, copy]) {
+      one.apply(queuedAt(25.5 * HOUR_MS, 8, keyed('submit', 'later')));
+      expect(namesIn(one)).toEqual(['send never', 'send slow', 'submit later']);
+      one.apply(queuedAt(27 * HOUR_MS, 9, keyed('send', 'slow')));
+      expect(namesIn(one)).toEqual(['send never', 'send slow', 'submit later']);
+      one.apply(endedAt(28 * HOUR_MS, 10, 9));
+      expect(one.find(keyed('send', 'slow'), 52 * HOUR_MS)?.sequence).toBe(9);
+      expect(one.find(keyed('send', 'slow'), 52 * HOUR_MS + 1)).toBeNull();
+    }
   });
 
   it('is known to a snapshot as to the journal', () => {
