@@ -1,15 +1,11 @@
 /** The providers of models, from the options, the operator's file and the variables that it names; and who speaks to them. */
 import { readFile } from 'node:fs/promises';
-import { anthropicProvider } from '../services/models/anthropic-provider.ts';
+import { anthropic } from '../services/models/anthropic-provider.ts';
 import { configuredProviders, type ConfiguredProvider } from '../services/models/configured-providers.ts';
-import { openAiChatProvider } from '../services/models/openai-chat-provider.ts';
-import { openAiResponsesProvider } from '../services/models/openai-responses-provider.ts';
-import {
-  loadAnthropic,
-  loadOpenAi,
-  loadOpenAiCompatible,
-  type ProviderFetch,
-} from '../services/models/provider-library.ts';
+import { openAiChat } from '../services/models/openai-chat-provider.ts';
+import { openAiResponses } from '../services/models/openai-responses-provider.ts';
+import { modelProvider } from '../services/models/provider-call.ts';
+import type { ProviderPost } from '../services/models/provider-post.ts';
 import { parseProvidersFile, ProvidersFileError } from '../services/models/providers-file.ts';
 import type { ServerModelsOptions } from '../services/models/server-models.ts';
 import type { Options } from './option-table.ts';
@@ -29,11 +25,11 @@ export async function readProviders(options: Options, environment: Environment):
   );
 }
 
-export function providerClients(fetch: ProviderFetch): ServerModelsOptions['clients'] {
+export function providerClients(post: ProviderPost): ServerModelsOptions['clients'] {
   return {
-    'openai-chat': (apiKey) => openAiChatProvider({ apiKey, fetch, loadLibrary: loadOpenAiCompatible }),
-    'openai-responses': (apiKey) => openAiResponsesProvider({ apiKey, fetch, loadLibrary: loadOpenAi }),
-    anthropic: (apiKey) => anthropicProvider({ apiKey, fetch, loadLibrary: loadAnthropic }),
+    'openai-chat': (apiKey) => modelProvider(openAiChat, { apiKey, post }),
+    'openai-responses': (apiKey) => modelProvider(openAiResponses, { apiKey, post }),
+    anthropic: (apiKey) => modelProvider(anthropic, { apiKey, post }),
   };
 }
 

@@ -11,7 +11,7 @@ import { httpDriver } from '../services/environments/http-driver.ts';
 import { httpTransport } from '../services/environments/http-transport.ts';
 import { knownIssuers } from '../services/issuers.ts';
 import { loopRegistry } from '../services/loops/loop-registry.ts';
-import { providerConnections } from '../services/models/provider-fetch.ts';
+import { providerConnections } from '../services/models/provider-connections.ts';
 import { serverModels } from '../services/models/server-models.ts';
 import { secretFreeLog } from '../services/secret-free-log.ts';
 import { Secrets } from '../services/secrets.ts';
@@ -101,7 +101,7 @@ async function openServer(options: Options, environment: Environment, begin: (lo
   const log = secretFreeLog(systemLog(options.logLevel), secrets);
   begin(log);
   const connections = (opened.connections = providerConnections());
-  const models = serverModels({ providers, clients: providerClients(connections.fetch) });
+  const models = serverModels({ providers, clients: providerClients(connections.post) });
   const tools = await loadTools(options);
   const disk = new NodeDisk();
   const tokens = (opened.tokens = await openTokens(tokensPathOf(options), disk, log));

@@ -1,25 +1,16 @@
 /**
- * A streamed message of Anthropic's, from its events to one whole message. The events are taken as they came: the library
- * drops a signature that it does not expect, fills in arguments, and counts what was not given as zero.
- * A block or a piece that is not known is of the message all the same, and passing over it would make the message another
+ * A streamed message of Anthropic's, from its events to one whole message. A block or a piece that is not known is of the message all the same, and passing over it would make the message another
  * one.
  */
 import type { Block } from '../../machines/messages.ts';
 import { plainText } from '../../machines/plain-data.ts';
 import type { FinishReason } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
-import {
-  parseAnthropicEvent,
-  type AnthropicBlockStart,
-  type AnthropicEvent,
-  type AnthropicPiece,
-  type AnthropicUsage,
-} from './anthropic-events.ts';
-import type { StreamedAnswer } from './library-call.ts';
+import { parseAnthropicEvent, type AnthropicBlockStart, type AnthropicEvent, type AnthropicPiece } from './anthropic-events.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
-import type { ProviderStreamPart } from './provider-library.ts';
+import type { StreamedAnswer } from './provider-call.ts';
 import { incompleteAnswer } from './provider-outcome.ts';
-import { usageFrom } from './provider-usage.ts';
+import { countIn, countsIn, usageFrom } from './provider-usage.ts';
 import { MalformedStream, messageOf, ProviderFailure } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
 
@@ -35,8 +26,8 @@ interface StreamedBlock {
 export class AnthropicAnswer implements StreamedAnswer {
   readonly #onDelta: (delta: ModelDelta) => void;
   readonly #blocks: StreamedBlock[] = [];
-  #message: { readonly id: string | null | undefined } | null = null;
-  #counts: NonNullable<AnthropicUsage> = {};
+  #message: { readonly id: string | null } | null = null;
+  #counts: Counts = {};
   #stopReason: string | null = null;
   #isOver = false;
 
@@ -44,9 +35,8 @@ export class AnthropicAnswer implements StreamedAnswer {
     this.#onDelta = onDelta;
   }
 
-  take(part: ProviderStreamPart): void {
-    if (part.type !== 'raw') return;
-    const taken = parseAnthropicEvent(part.rawValue);
+  take(event: unknown): void {
+    const taken = parseAnthropicEvent(event);
     if (taken !== null) this.#takeEvent(taken);
   }
 
@@ -65,22 +55,22 @@ export class AnthropicAnswer implements StreamedAnswer {
   #takeEvent(taken: AnthropicEvent): void {
     if (taken.type === 'error') throw new ProviderFailure(messageOf(taken.error));
     if (taken.type === 'message_start') {
-      this.#start(taken.message);
+      this.#start(taken);
       return;
     }
     if (this.#message === null) throw new MalformedStream('it does not begin with its beginning');
     switch (taken.type) {
       case 'content_block_start':
-        this.#open(taken.index, taken.content_block);
+        this.#open(taken.index, taken.block);
         return;
       case 'content_block_delta':
-        this.#takePiece(this.#openBlock(taken.index), taken.delta);
+        this.#takePiece(this.#openBlock(taken.index), taken.piece);
         return;
       case 'content_block_stop':
         this.#openBlock(taken.index).isClosed = true;
         return;
       case 'message_delta':
-        this.#stopReason = taken.delta.stop_reason ?? this.#stopReason;
+        this.#stopReason = taken.stop_reason ?? this.#stopReason;
         this.#count(taken.usage);
         return;
       case 'message_stop':
@@ -90,7 +80,7 @@ export class AnthropicAnswer implements StreamedAnswer {
   }
 
   /** Some servers say it twice. */
-  #start({ id, usage }: { readonly id?: string | null | undefined; readonly usage?: AnthropicUsage }): void {
+  #start({ id, usage }: { readonly id: string | null; readonly usage: unknown }): void {
     if (this.#message !== null && this.#message.id !== id) throw new MalformedStream('two messages in one');
     this.#message = { id };
     this.#count(usage);
@@ -115,7 +105,7 @@ export class AnthropicAnswer implements StreamedAnswer {
 
   #takePiece(block: StreamedBlock, delta: AnthropicPiece): void {
     if (delta.type === 'citations_delta') return;
-    if (PIECES_OF[block.start.type].every((type) => type !== delta.type)) throw new MalformedStream('a piece of another kind than its block');
+    if (!PIECES_OF[block.start.type].includes(delta.type)) throw new MalformedStream('a piece of another kind than its block');
     switch (delta.type) {
       case 'text_delta':
         this.#show(block, delta.text);
@@ -138,10 +128,25 @@ export class AnthropicAnswer implements StreamedAnswer {
   }
 
   /** Later counts are of the whole message. What they leave out stands as it was. */
-  #count(counts: AnthropicUsage): void {
-    const told = Object.entries(counts ?? {}).filter(([, value]) => value !== undefined && value !== null);
-    this.#counts = { ...this.#counts, ...Object.fromEntries(told) };
+  #count(usage: unknown): void {
+    const counts = countsIn(usage);
+    const { input, cacheRead, cacheWrite, output, reasoning } = this.#counts;
+    this.#counts = {
+      input: countIn(counts['input_tokens']) ?? input,
+      cacheRead: countIn(counts['cache_read_input_tokens']) ?? cacheRead,
+      cacheWrite: countIn(counts['cache_creation_input_tokens']) ?? cacheWrite,
+      output: countIn(counts['output_tokens']) ?? output,
+      reasoning: countIn(countsIn(counts['output_tokens_details'])['thinking_tokens']) ?? reasoning,
+    };
   }
+}
+
+interface Counts {
+  readonly input?: number | undefined;
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+  readonly output?: number | undefined;
+  readonly reasoning?: number | undefined;
 }
 
 const PIECES_OF: Readonly<Record<AnthropicBlockStart['type'], readonly AnthropicPiece['type'][]>> = {
@@ -197,13 +202,12 @@ function finishReasonOf(reason: string | null): FinishReason | null {
 }
 
 /** What was read from a cache or written to one is counted apart here, and is input everywhere else. */
-function usageOf(counts: NonNullable<AnthropicUsage>): ReturnType<typeof usageFrom> {
-  const { input_tokens: rest, cache_read_input_tokens: read, cache_creation_input_tokens: written } = counts;
+function usageOf({ input, cacheRead, cacheWrite, output, reasoning }: Counts): ReturnType<typeof usageFrom> {
   return usageFrom({
-    input_tokens: rest === undefined || rest === null ? rest : rest + (read ?? 0) + (written ?? 0),
-    input_tokens_cache_read: read,
-    input_tokens_cache_write: written,
-    output_tokens: counts.output_tokens,
-    output_tokens_reasoning: counts.output_tokens_details?.thinking_tokens,
+    input_tokens: input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
+    input_tokens_cache_read: cacheRead,
+    input_tokens_cache_write: cacheWrite,
+    output_tokens: output,
+    output_tokens_reasoning: reasoning,
   });
 }

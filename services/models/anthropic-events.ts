@@ -2,61 +2,86 @@
  * The events of Anthropic Messages that make up an answer, as far as Brain reads them. There are others, and there will be
  * more: the protocol asks to pass over what is not known.
  */
-import { z } from 'zod';
-import { count } from './provider-usage.ts';
-import { parseEvent } from './stream-events.ts';
+import { fieldsIn, indexIn, listOrNull, textIn, textOrNull, unreadable, type Fields } from './stream-events.ts';
 
-const usageSchema = z
-  .object({
-    input_tokens: count,
-    cache_read_input_tokens: count,
-    cache_creation_input_tokens: count,
-    output_tokens: count,
-    output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(undefined),
-  })
-  .nullish()
-  .catch(undefined);
+export type AnthropicBlockStart =
+  | { readonly type: 'text'; readonly text: string | null }
+  | { readonly type: 'thinking'; readonly thinking: string | null; readonly signature: string | null }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown };
 
-
-const started = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string().nullish() }),
-  z.object({ type: z.literal('thinking'), thinking: z.string().nullish(), signature: z.string().nullish() }),
-  z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
-  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown().optional() }),
-]);
-
-const piece = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text_delta'), text: z.string() }),
-  z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
-  z.object({ type: z.literal('signature_delta'), signature: z.string() }),
-  z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
+export type AnthropicPiece =
+  | { readonly type: 'text_delta'; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly thinking: string }
+  | { readonly type: 'signature_delta'; readonly signature: string }
+  | { readonly type: 'input_json_delta'; readonly partial_json: string }
   // Where a text was found, for texts that the request gave. It changes no word of the answer.
-  z.object({ type: z.literal('citations_delta') }),
-]);
+  | { readonly type: 'citations_delta' };
 
-const index = z.int().nonnegative();
-const event = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('message_start'),
-    message: z.object({ id: z.string().nullish(), content: z.array(z.never()).nullish(), usage: usageSchema }),
-  }),
-  z.object({ type: z.literal('content_block_start'), index, content_block: started }),
-  z.object({ type: z.literal('content_block_delta'), index, delta: piece }),
-  z.object({ type: z.literal('content_block_stop'), index }),
-  z.object({ type: z.literal('message_delta'), delta: z.object({ stop_reason: z.string().nullish() }), usage: usageSchema }),
-  z.object({ type: z.literal('message_stop') }),
-  z.object({ type: z.literal('error'), error: z.unknown().optional() }),
-]);
-
-const BLOCK_TYPES = ['content_block_start', 'content_block_delta', 'content_block_stop'] as const;
-const TYPES = ['message_start', ...BLOCK_TYPES, 'message_delta', 'message_stop', 'error'] as const;
-
-export type AnthropicEvent = z.infer<typeof event>;
-export type AnthropicBlockStart = z.infer<typeof started>;
-export type AnthropicPiece = z.infer<typeof piece>;
-export type AnthropicUsage = z.infer<typeof usageSchema>;
+export type AnthropicEvent =
+  | { readonly type: 'message_start'; readonly id: string | null; readonly usage: unknown }
+  | { readonly type: 'content_block_start'; readonly index: number; readonly block: AnthropicBlockStart }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly piece: AnthropicPiece }
+  | { readonly type: 'content_block_stop'; readonly index: number }
+  | { readonly type: 'message_delta'; readonly stop_reason: string | null; readonly usage: unknown }
+  | { readonly type: 'message_stop' }
+  | { readonly type: 'error'; readonly error: unknown };
 
 /** Null where it is of no type that counts. Throws where it is, and cannot be read. */
 export function parseAnthropicEvent(raw: unknown): AnthropicEvent | null {
-  return parseEvent(raw, { types: TYPES, schema: event });
+  const event = fieldsIn(raw);
+  switch (event['type']) {
+    case 'content_block_delta':
+      return { type: event['type'], index: indexIn(event['index']), piece: pieceIn(fieldsIn(event['delta'])) };
+    case 'content_block_start':
+      return { type: event['type'], index: indexIn(event['index']), block: blockIn(fieldsIn(event['content_block'])) };
+    case 'content_block_stop':
+      return { type: event['type'], index: indexIn(event['index']) };
+    case 'message_start': {
+      const { id, content, usage } = fieldsIn(event['message']);
+      // Its blocks come with events of their own.
+      if ((listOrNull(content)?.length ?? 0) > 0) throw unreadable();
+      return { type: event['type'], id: textOrNull(id), usage };
+    }
+    case 'message_delta':
+      return { type: event['type'], stop_reason: textOrNull(fieldsIn(event['delta'])['stop_reason']), usage: event['usage'] };
+    case 'message_stop':
+      return { type: event['type'] };
+    case 'error':
+      return { type: event['type'], error: event['error'] };
+    default:
+      return null;
+  }
+}
+
+function pieceIn({ type, text, thinking, signature, partial_json }: Fields): AnthropicPiece {
+  switch (type) {
+    case 'text_delta':
+      return { type, text: textIn(text) };
+    case 'thinking_delta':
+      return { type, thinking: textIn(thinking) };
+    case 'signature_delta':
+      return { type, signature: textIn(signature) };
+    case 'input_json_delta':
+      return { type, partial_json: textIn(partial_json) };
+    case 'citations_delta':
+      return { type };
+    default:
+      throw unreadable();
+  }
+}
+
+function blockIn({ type, text, thinking, signature, data, id, name, input }: Fields): AnthropicBlockStart {
+  switch (type) {
+    case 'text':
+      return { type, text: textOrNull(text) };
+    case 'thinking':
+      return { type, thinking: textOrNull(thinking), signature: textOrNull(signature) };
+    case 'redacted_thinking':
+      return { type, data: textIn(data) };
+    case 'tool_use':
+      return { type, id: textIn(id), name: textIn(name), input };
+    default:
+      throw unreadable();
+  }
 }

@@ -2,45 +2,33 @@
  * Messages as chat completions have them. What came from the provider goes back as it came: the arguments of a tool call
  * byte for byte, also where they are no JSON, and reasoning under the name that it came under.
  */
-import type {
-  Block,
-  ContentBlock,
-  JsonValue,
-  Message,
-  ReasoningBlock,
-  TextBlock,
-  ToolResultBlock,
-  ToolUseBlock,
-} from '../../machines/messages.ts';
-import type { ProviderCallOptions } from './provider-library.ts';
+import type { Block, ContentBlock, Message, ReasoningBlock, ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts';
+import { fieldsOf } from './provider-fields.ts';
 import { acceptedToolName, mediaOf, misplaced, UnsupportedContent } from './request-content.ts';
+import { listJson } from './request-json.ts';
 
-type Prompt = ProviderCallOptions['prompt'];
-type PromptMessage = Prompt[number];
-type UserPart = Extract<PromptMessage, { readonly role: 'user' }>['content'][number];
-type AssistantPart = Extract<PromptMessage, { readonly role: 'assistant' }>['content'][number];
-type OwnField = NonNullable<NonNullable<PromptMessage['providerOptions']>[string][string]>;
-type ToolPart = Extract<PromptMessage, { readonly role: 'tool' }>['content'][number];
+/** The text of the messages' JSON. */
+export function chatMessages({ system, messages }: { readonly system?: string; readonly messages: readonly Message[] }): string {
+  const first = system === undefined || system === '' ? [] : [JSON.stringify({ role: 'system', content: system })];
+  return listJson([...first, ...messages.map(messagesJson)]);
+}
 
-/** Under this name the library takes fields for the request's own message, call or part. */
-const OWN_FIELDS = 'openaiCompatible';
-
-export function promptOf({ system, messages }: { readonly system?: string; readonly messages: readonly Message[] }): Prompt {
-  const prompt = messages.flatMap((message) => (message.role === 'user' ? ofUser(message) : [ofAssistant(message)]));
-  return system === undefined || system === '' ? prompt : [{ role: 'system', content: system }, ...prompt];
+/** A message can be several in the protocol's words, and is one at least. */
+function messagesJson(message: Message): string {
+  if (message.role === 'assistant') return JSON.stringify(ofAssistant(message));
+  return ofUser(message).map((one) => JSON.stringify(one)).join(',');
 }
 
 /** Results come first, as they must follow the calls at once. Their images come after all of them, with the user's words. */
-function ofUser(message: Message): readonly PromptMessage[] {
+function ofUser(message: Message): readonly object[] {
   const { content } = message;
   const results = content.filter((block) => block.type === 'tool_result');
   const said = content.flatMap((block) => contentIn(message, block));
   const shown = results.flatMap((result) => result.content.filter(({ type }) => type !== 'text'));
   const introduction: readonly ContentBlock[] = shown.length === 0 ? [] : [{ type: 'text', text: 'What the tools returned besides:' }];
-  const parts = [...introduction, ...shown, ...said].map(userPart);
-  const answered: readonly PromptMessage[] = results.length === 0 ? [] : [{ role: 'tool', content: results.map(toolPart) }];
-  if (parts.length > 0) return [...answered, { role: 'user', content: parts }];
-  return answered.length > 0 ? answered : [{ role: 'user', content: [{ type: 'text', text: '' }] }];
+  const parts = [...introduction, ...shown, ...said];
+  const answered = results.map(toolMessage);
+  return parts.length === 0 && answered.length > 0 ? answered : [...answered, userMessage(parts)];
 }
 
 function contentIn(message: Message, block: Block): readonly ContentBlock[] {
@@ -58,40 +46,62 @@ function contentIn(message: Message, block: Block): readonly ContentBlock[] {
   }
 }
 
+/** Words alone are a text, which every server takes. */
+function userMessage(parts: readonly ContentBlock[]): object {
+  const [first] = parts;
+  if (first === undefined) return { role: 'user', content: '' };
+  return { role: 'user', content: parts.length === 1 && first.type === 'text' ? first.text : parts.map(userPart) };
+}
+
 /** An empty result is the empty text: it is an answer all the same. */
-function toolPart({ tool_use_id, content }: ToolResultBlock): ToolPart {
-  const value = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-  return { type: 'tool-result', toolCallId: givenId(tool_use_id), toolName: '', output: { type: 'text', value } };
+function toolMessage({ tool_use_id, content }: ToolResultBlock): object {
+  const said = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  return { role: 'tool', tool_call_id: givenId(tool_use_id), content: said };
 }
 
-function ofAssistant(message: Message): PromptMessage {
-  const { content } = message;
-  const reasoning = content.filter((block) => block.type === 'reasoning' && cameAsReasoning(block));
-  const elsewhere = reasoning.map((block) => (block.type === 'reasoning' ? block.text : '')).join('');
-  const parts = content.filter((block) => !reasoning.includes(block)).map((block) => assistantPart(message, block));
-  if (elsewhere === '') return { role: 'assistant', content: parts };
-  return { role: 'assistant', content: parts, providerOptions: { [OWN_FIELDS]: { reasoning: elsewhere } } };
-}
-
-function assistantPart(message: Message, block: Block): AssistantPart {
-  switch (block.type) {
-    case 'text':
-    case 'reasoning':
-      return { type: block.type, text: block.text };
-    case 'tool_use':
-      return toolCallPart(block);
-    case 'image':
-    case 'file':
-    case 'tool_result':
-      throw misplaced(message, block);
+function ofAssistant(message: Message): object {
+  let text = '';
+  const reasoning = { reasoning: '', reasoning_content: '' };
+  const calls: object[] = [];
+  for (const block of message.content) {
+    switch (block.type) {
+      case 'text':
+        text += block.text;
+        break;
+      case 'reasoning':
+        reasoning[fieldOfReasoning(block)] += block.text;
+        break;
+      case 'tool_use':
+        calls.push(toolCall(block));
+        break;
+      case 'image':
+      case 'file':
+      case 'tool_result':
+        throw misplaced(message, block);
+    }
   }
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(reasoning.reasoning_content === '' ? {} : { reasoning_content: reasoning.reasoning_content }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(reasoning.reasoning === '' ? {} : { reasoning: reasoning.reasoning }),
+  };
 }
 
-/** The library would write `input` anew, or in quotes where it is no JSON; a field of the call's own is written as it is. */
-function toolCallPart({ id, name, input_text, provider }: ToolUseBlock): AssistantPart {
-  const extra = fieldOf(provider, 'extra_content');
-  const call = { function: { name: acceptedToolName(name), arguments: input_text }, ...(extra === undefined ? {} : { extra_content: copyOf(extra) }) };
-  return { type: 'tool-call', toolCallId: givenId(id), toolName: name, input: {}, providerOptions: { [OWN_FIELDS]: call } };
+/** Most providers say `reasoning_content`; some say `reasoning`. */
+function fieldOfReasoning({ provider }: ReasoningBlock): 'reasoning' | 'reasoning_content' {
+  return fieldsOf(provider)['field'] === 'reasoning' ? 'reasoning' : 'reasoning_content';
+}
+
+function toolCall({ id, name, input_text, provider }: ToolUseBlock): object {
+  const { extra_content } = fieldsOf(provider);
+  return {
+    id: givenId(id),
+    type: 'function',
+    function: { name: acceptedToolName(name), arguments: input_text },
+    ...(extra_content === undefined ? {} : { extra_content }),
+  };
 }
 
 /** Ids that repeat are taken as they are here; one has to be there. */
@@ -99,26 +109,23 @@ function givenId(id: string): string {
   return id === '' ? '_' : id;
 }
 
-/** Most providers say `reasoning_content`, which is what the library writes; some say `reasoning`. */
-function cameAsReasoning({ provider }: ReasoningBlock | TextBlock): boolean {
-  return fieldOf(provider, 'field') === 'reasoning';
-}
-
-function userPart(block: ContentBlock): UserPart {
+function userPart(block: ContentBlock): object {
   if (block.type === 'text') return { type: 'text', text: block.text };
   const media = mediaOf(block);
   const { mediaType } = media;
-  if (media.kind === 'data') return { type: 'file', mediaType, data: media.base64 };
-  if (!mediaType.startsWith('image/')) throw new UnsupportedContent(`a file of type ${mediaType} that is not a data URL`);
-  return { type: 'file', mediaType, data: new URL(media.url) };
+  if (mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url: media.kind === 'url' ? media.url : dataUrl(mediaType, media.base64) } };
+  if (media.kind === 'url') throw new UnsupportedContent(`a file of type ${mediaType} that is not a data URL`);
+  const { base64: data } = media;
+  if (mediaType === 'application/pdf') return { type: 'file', file: { filename: 'document.pdf', file_data: dataUrl(mediaType, data) } };
+  if (mediaType.startsWith('text/')) return { type: 'text', text: new TextDecoder().decode(Buffer.from(data, 'base64')) };
+  const format = AUDIO_FORMATS[mediaType];
+  if (format === undefined) throw new UnsupportedContent(`a file of type ${mediaType}`);
+  return { type: 'input_audio', input_audio: { data, format } };
 }
 
-/** The library's own type of JSON can be changed, and Brain's cannot: it is given a copy. */
-function copyOf(value: JsonValue): OwnField {
-  return JSON.parse(JSON.stringify(value)) as OwnField;
-}
+const AUDIO_FORMATS: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/mp3': 'mp3', 'audio/mpeg': 'mp3' };
 
-function fieldOf(provider: JsonValue | undefined, field: string): JsonValue | undefined {
-  if (typeof provider !== 'object' || provider === null || !(field in provider)) return undefined;
-  return (provider as Readonly<Record<string, JsonValue>>)[field];
+function dataUrl(mediaType: string, base64: string): string {
+  // Nobody said which kind of image it is. Servers look at its bytes, and want to be told of one.
+  return `data:${mediaType === 'image/*' ? 'image/jpeg' : mediaType};base64,${base64}`;
 }

@@ -1,53 +1,40 @@
 /** Chat completions, streamed: `{base_url}/chat/completions`. */
-import { libraryProvider, type LibraryClient, type ProviderSettings } from './library-call.ts';
-import type { ModelProvider, ModelRequest } from './model-provider.ts';
+import type { ModelRequest, OfferedTool } from './model-provider.ts';
 import { OpenAiChatAnswer } from './openai-chat-answer.ts';
-import { promptOf } from './openai-chat-prompt.ts';
-import type { LoadOpenAiCompatible, ProviderCallOptions } from './provider-library.ts';
-import { addressOf, offered } from './request-content.ts';
-import { commonOptions, parametersOf } from './request-parameters.ts';
+import { chatMessages } from './openai-chat-prompt.ts';
+import { bearerOf, type ProviderClient } from './provider-call.ts';
+import { addressOf, schemaOf } from './request-content.ts';
+import { jsonOrNothing, objectJson } from './request-json.ts';
+import { parametersOf } from './request-parameters.ts';
 
-export function openAiChatProvider(options: ProviderSettings & { readonly loadLibrary: LoadOpenAiCompatible }): ModelProvider {
-  const { apiKey, loadLibrary } = options;
-  const client: LibraryClient = {
-    answer: (onDelta) => new OpenAiChatAnswer(onDelta),
-    open: async (request, { signal, fetch }) => {
-      const baseURL = addressOf(request.model);
-      const called = callOptionsOf(request, signal);
-      const createOpenAiCompatible = await loadLibrary();
-      const library = createOpenAiCompatible({
-        name: 'openai',
-        baseURL,
-        includeUsage: true,
-        ...(apiKey === undefined ? {} : { apiKey }),
-        ...(takesCompletionTokens(baseURL) ? { transformRequestBody: withCompletionTokens } : {}),
-        fetch,
-      });
-      const { stream } = await library.chatModel(request.model.name).doStream(called);
-      return stream;
-    },
-  };
-  return libraryProvider(client, options);
+export const openAiChat: ProviderClient = {
+  path: '/chat/completions',
+  headers: bearerOf,
+  body: bodyOf,
+  answer: (onDelta) => new OpenAiChatAnswer(onDelta),
+};
+
+function bodyOf(request: ModelRequest): string {
+  const { model, tools } = request;
+  const { max_output_tokens, temperature, reasoning_effort } = parametersOf(request);
+  return objectJson({
+    model: JSON.stringify(model.name),
+    stream: 'true',
+    stream_options: '{"include_usage":true}',
+    [boundOf(addressOf(model))]: jsonOrNothing(max_output_tokens),
+    temperature: jsonOrNothing(temperature),
+    reasoning_effort: jsonOrNothing(reasoning_effort),
+    tools: tools.length === 0 ? undefined : JSON.stringify(tools.map(toolOf)),
+    messages: chatMessages(request),
+  });
 }
 
-function callOptionsOf(request: ModelRequest, abortSignal: AbortSignal): ProviderCallOptions {
-  const parameters = parametersOf(request);
-  const { reasoning_effort: reasoningEffort } = parameters;
-  return {
-    prompt: promptOf(request),
-    tools: offered(request.tools),
-    abortSignal,
-    includeRawChunks: true,
-    ...commonOptions(parameters),
-    ...(reasoningEffort === undefined ? {} : { providerOptions: { openaiCompatible: { reasoningEffort } } }),
-  };
+function toolOf(tool: OfferedTool): object {
+  const { name, description } = tool;
+  return { type: 'function', function: { name, description, parameters: schemaOf(tool) } };
 }
 
 /** OpenAI's own newer models refuse the name by which every other server knows this bound. */
-function takesCompletionTokens(baseUrl: string): boolean {
-  return new URL(baseUrl).hostname === 'api.openai.com';
-}
-
-function withCompletionTokens({ max_tokens, ...body }: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return max_tokens === undefined ? body : { ...body, max_completion_tokens: max_tokens };
+function boundOf(baseUrl: string): 'max_completion_tokens' | 'max_tokens' {
+  return new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
 }

@@ -1,7 +1,6 @@
 /**
- * The tool calls of a streamed chat completion, put together from its chunks. The library does this too, but gives ids of
- * its own where the provider's repeat, drops pieces that it cannot place, and keeps one of the fields beside them. A call
- * whose arguments lack a piece is another call, so what cannot be placed here makes the whole answer malformed.
+ * The tool calls of a streamed chat completion, put together from its chunks. A call whose arguments lack a piece is
+ * another call, so a piece that cannot be placed makes the whole answer malformed.
  */
 import { plainData, plainText } from '../../machines/plain-data.ts';
 import type { JsonValue, ToolUseBlock } from '../../machines/messages.ts';
@@ -11,10 +10,12 @@ import { StreamedText } from './streamed-text.ts';
 
 /** A piece as it stands in a chunk. */
 export interface ToolCallPiece {
-  readonly index?: number | null | undefined;
-  readonly id?: string | null | undefined;
-  readonly function?: { readonly name?: string | null | undefined; readonly arguments?: string | null | undefined } | null | undefined;
-  readonly extra_content?: unknown;
+  readonly index: number | null;
+  readonly id: string | null;
+  readonly name: string | null;
+  /** Of the arguments. */
+  readonly input: string;
+  readonly extra_content: unknown;
 }
 
 interface Call {
@@ -30,15 +31,15 @@ export class StreamedToolCalls {
 
   /** Takes the next piece; answers what can be shown of the arguments by now. */
   push(piece: ToolCallPiece): string {
-    const index = piece.index ?? null;
+    const { index } = piece;
     const id = orNull(piece.id);
-    const name = orNull(piece.function?.name);
+    const name = orNull(piece.name);
     const call = this.#continued(index, id, name) ?? this.#added(index);
     if (call.name !== null && name !== null && call.name !== name) throw new MalformedStream('a tool call changes its name');
     call.id ??= id;
     call.name ??= name;
     if (piece.extra_content !== undefined && piece.extra_content !== null) call.extra = parseExtra(piece.extra_content);
-    return call.input.push(piece.function?.arguments ?? '');
+    return call.input.push(piece.input);
   }
 
   /** The calls, in the order in which they began. */
@@ -84,8 +85,8 @@ export class StreamedToolCalls {
   }
 }
 
-function orNull(text: string | null | undefined): string | null {
-  return text === undefined || text === null || text.trim() === '' ? null : text;
+function orNull(text: string | null): string | null {
+  return text === null || text.trim() === '' ? null : text;
 }
 
 function parseExtra(extra: unknown): JsonValue {

@@ -5,22 +5,22 @@
  */
 import type { Block, JsonValue, ReasoningBlock, TextBlock, ToolUseBlock } from '../../machines/messages.ts';
 import { plainData, plainText } from '../../machines/plain-data.ts';
-import type { FinishReason, Usage } from '../../machines/records.ts';
+import type { FinishReason } from '../../machines/records.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
-import type { StreamedAnswer } from './library-call.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
-import type { ProviderStreamPart } from './provider-library.ts';
 import {
   parseResponsesEvent,
   parseResponsesItem,
   type ResponsesEnd,
   type ResponsesEvent,
   type ResponsesItem,
+  type ResponsesItemType,
   type ResponsesPiece,
 } from './openai-responses-events.ts';
+import type { StreamedAnswer } from './provider-call.ts';
 import { fieldsOf } from './provider-fields.ts';
 import { incompleteAnswer } from './provider-outcome.ts';
-import { usageFrom } from './provider-usage.ts';
+import { countIn, countsIn, usageFrom } from './provider-usage.ts';
 import { MalformedStream, messageOf, ProviderFailure } from './stream-errors.ts';
 import { StreamedText } from './streamed-text.ts';
 
@@ -32,7 +32,7 @@ interface StreamedPart {
 
 interface StreamedItem {
   readonly index: number;
-  readonly type: ResponsesItem['type'];
+  readonly type: ResponsesItemType;
   readonly parts: StreamedPart[];
   /** What it came to; null while it goes on. */
   blocks: readonly Block[] | null;
@@ -47,9 +47,8 @@ export class OpenAiResponsesAnswer implements StreamedAnswer {
     this.#onDelta = onDelta;
   }
 
-  take(part: ProviderStreamPart): void {
-    if (part.type !== 'raw') return;
-    const taken = parseResponsesEvent(part.rawValue);
+  take(event: unknown): void {
+    const taken = parseResponsesEvent(event);
     if (taken !== null) this.#takeEvent(taken);
   }
 
@@ -73,7 +72,7 @@ export class OpenAiResponsesAnswer implements StreamedAnswer {
   #takeEvent(taken: ResponsesEvent): void {
     switch (taken.type) {
       case 'response.output_item.added':
-        this.#open(taken.output_index, taken.item.type);
+        this.#open(taken.output_index, taken.itemType);
         return;
       case 'response.output_item.done':
         this.#close(taken.output_index, taken.item);
@@ -82,10 +81,8 @@ export class OpenAiResponsesAnswer implements StreamedAnswer {
       case 'response.incomplete':
         this.#finish(taken);
         return;
-      case 'response.failed':
-        throw new ProviderFailure(messageOf(taken.response.error));
       case 'error':
-        throw new ProviderFailure(messageOf(taken.error ?? taken));
+        throw new ProviderFailure(messageOf(taken.error));
       default:
         this.#takePiece(taken);
         return;
@@ -109,17 +106,16 @@ export class OpenAiResponsesAnswer implements StreamedAnswer {
   /** Some servers give the items at the end alone. */
   #finish(end: ResponsesEnd): void {
     this.#end = end;
-    for (const [at, raw] of (end.response.output ?? []).entries()) {
+    for (const [at, raw] of end.output.entries()) {
       if ((this.#itemAt(at)?.blocks ?? null) === null) this.#close(at, raw);
     }
   }
 
-  #takePiece({ type, output_index: at, content_index: content, summary_index: summary, delta }: ResponsesPiece): void {
+  #takePiece({ type, output_index: at, place, delta }: ResponsesPiece): void {
     const open = this.#itemAt(at);
     if (open === undefined || open.blocks !== null || open.type !== ITEM_OF[type]) {
       throw new MalformedStream('a piece that belongs to no item');
     }
-    const place = content ?? summary ?? 0;
     const known = open.parts.find((part) => part.type === type && part.place === place);
     const part = known ?? { type, place, text: new StreamedText() };
     if (known === undefined) {
@@ -175,10 +171,7 @@ function blocksOf(done: ResponsesItem, came: Came): readonly Block[] {
 }
 
 function textBlocks({ id, phase, content }: Of<'message'>, { parts }: Came): readonly TextBlock[] {
-  const said =
-    content?.map((part) =>
-      part.type === 'refusal' ? { text: part.refusal, isRefusal: true } : { text: part.text, isRefusal: false },
-    ) ?? parts.map(({ type, text: { text } }) => ({ text, isRefusal: type === 'response.refusal.delta' }));
+  const said = content ?? parts.map(({ type, text: { text } }) => ({ text, isRefusal: type === 'response.refusal.delta' }));
   const tie = { ...given('id', id), ...given('phase', phase) };
   return said.flatMap(({ text: raw, isRefusal }): readonly TextBlock[] => {
     const text = plainText(raw);
@@ -189,8 +182,8 @@ function textBlocks({ id, phase, content }: Of<'message'>, { parts }: Came): rea
 
 /** The item is kept whole, as it came, or not at all where a character of it cannot be kept. */
 function reasoningBlock({ encrypted_content: encrypted, summary, content }: Of<'reasoning'>, { raw, parts }: Came): ReasoningBlock {
-  const told = [summary, content].find((one) => one !== undefined && one !== null && one.length > 0);
-  const words = told?.map(({ text }) => text) ?? parts.map(({ text: { text } }) => text);
+  const told = [summary, content].find((one) => one !== null && one.length > 0);
+  const words = told ?? parts.map(({ text: { text } }) => text);
   const text = plainText(words.join(BETWEEN_SUMMARIES));
   const kept = plainData(raw);
   const isWhole = typeof encrypted === 'string' && encrypted !== '' && kept.ok && JSON.stringify(kept.value) === JSON.stringify(raw);
@@ -204,13 +197,13 @@ function toolUse({ call_id, name, arguments: raw }: Of<'function_call'>): ToolUs
   return { type: 'tool_use', id: plainText(call_id), name: plainText(name), ...input, input_text };
 }
 
-function given(name: 'id' | 'phase', value: string | null | undefined) {
-  return value === undefined || value === null ? {} : { [name]: plainText(value) };
+function given(name: 'id' | 'phase', value: string | null) {
+  return value === null ? {} : { [name]: plainText(value) };
 }
 
-function finishReasonOf({ type, response: { incomplete_details: details } }: ResponsesEnd, content: readonly Block[]): FinishReason | null {
-  if (type === 'response.incomplete' || (details?.reason ?? null) !== null) {
-    switch (details?.reason) {
+function finishReasonOf({ type, reason }: ResponsesEnd, content: readonly Block[]): FinishReason | null {
+  if (type === 'response.incomplete' || reason !== null) {
+    switch (reason) {
       case 'max_output_tokens':
         return 'length';
       case 'content_filter':
@@ -227,12 +220,14 @@ function isRefusal(block: Block): boolean {
   return block.type === 'text' && fieldsOf(block.provider)['refusal'] === true;
 }
 
-function usageOf({ response: { usage } }: ResponsesEnd): { readonly usage?: Usage } {
+function usageOf({ usage }: ResponsesEnd): ReturnType<typeof usageFrom> {
+  const { input_tokens, input_tokens_details, output_tokens, output_tokens_details } = countsIn(usage);
+  const input = countsIn(input_tokens_details);
   return usageFrom({
-    input_tokens: usage?.input_tokens,
-    input_tokens_cache_read: usage?.input_tokens_details?.cached_tokens,
-    input_tokens_cache_write: usage?.input_tokens_details?.cache_write_tokens,
-    output_tokens: usage?.output_tokens,
-    output_tokens_reasoning: usage?.output_tokens_details?.reasoning_tokens,
+    input_tokens: countIn(input_tokens),
+    input_tokens_cache_read: countIn(input['cached_tokens']),
+    input_tokens_cache_write: countIn(input['cache_write_tokens']),
+    output_tokens: countIn(output_tokens),
+    output_tokens_reasoning: countIn(countsIn(output_tokens_details)['reasoning_tokens']),
   });
 }

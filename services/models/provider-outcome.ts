@@ -1,5 +1,5 @@
 /**
- * What became of a call that threw. `failed` is said only where the provider itself said no, or where nothing can have
+ * What became of a call that has no answer. `failed` is said only where the provider itself said no, or where nothing can have
  * reached it; whatever else went wrong after the request was handed to the network is `unknown`.
  */
 import { plainText } from '../../machines/plain-data.ts';
@@ -27,7 +27,7 @@ const NEVER_CONNECTED: Readonly<Record<string, NoAnswer>> = {
   EAI_AGAIN: failed('name_not_resolved', 'the name of the model provider does not resolve'),
   EHOSTUNREACH: failed('host_unreachable', 'the model provider cannot be reached'),
   ENETUNREACH: failed('host_unreachable', 'the model provider cannot be reached'),
-  UND_ERR_CONNECT_TIMEOUT: failed('connect_timeout', 'the model provider did not take the connection in time'),
+  CONNECT_TIMEOUT: failed('connect_timeout', 'the model provider did not take the connection in time'),
   DEPTH_ZERO_SELF_SIGNED_CERT: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
   SELF_SIGNED_CERT_IN_CHAIN: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: failed('certificate_refused', 'the certificate of the model provider is not trusted'),
@@ -38,41 +38,50 @@ const NEVER_CONNECTED: Readonly<Record<string, NoAnswer>> = {
 
 export interface CallFacts {
   readonly isCancelled: boolean;
-  /** Whether the request was handed to the network. */
-  readonly isSent: boolean;
+  /** Whether the connection stood: before that nothing can have reached the provider. */
+  readonly isConnected: boolean;
   /** The status of the answer; null where there was none. */
   readonly status: number | null;
   readonly apiKey: string | undefined;
 }
 
-export function outcomeOf(error: unknown, { isCancelled, isSent, status: answered, apiKey }: CallFacts): NoAnswer {
+export function outcomeOf(error: unknown, { isCancelled, isConnected, status, apiKey }: CallFacts): NoAnswer {
   // First, since an aborted request looks like a lost connection.
   if (isCancelled) return CANCELLED;
   if (error instanceof UnsupportedContent) return failed('unsupported_content', `the model cannot be sent ${shortened(error.message, undefined)}`);
-  if (!isSent) return failed('not_sent', 'the request to the model could not be made');
-  if (error instanceof ProviderFailure) return providerFailed(error, apiKey);
+  if (!isConnected) return notConnected(error);
+  if (status !== null && status >= 400) return refusalOf('', { status, reason: '', apiKey });
+  if (status !== null && REDIRECTS.includes(status)) return unknown('redirect_refused', 'the model provider redirects, which is not followed');
+  if (status !== null && (status < 200 || status >= 300)) return unknown(`http_${status}`, `the model provider answered ${status}`);
+  if (error instanceof ProviderFailure) return failed('provider_error', `the model provider failed${reasonOf(error.message, apiKey)}`);
   if (error instanceof MalformedStream) return unknown('malformed_stream', `the answer of the model is malformed: ${error.message}`);
-  const status = statusOf(error);
-  if (status !== null && status >= 400) {
-    if (answered !== null && answered < 300) return ofStream(error, apiKey);
-    return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(error, apiKey)}`);
+  return unknown('connection_lost', 'the connection to the model provider was lost before the answer was complete');
+}
+
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+/** A provider that said no with a status: in its own words where its body has any. */
+export function refusalOf(
+  body: string,
+  { status, reason, apiKey }: { readonly status: number; readonly reason: string; readonly apiKey: string | undefined },
+): NoAnswer {
+  return failed(`http_${status}`, `the model provider answered ${status}${reasonOf(wordsIn(body) ?? reason, apiKey)}`);
+}
+
+/** The message of an error as all protocols write it; null where the body is none. */
+function wordsIn(body: string): string | null {
+  try {
+    const said: unknown = JSON.parse(body);
+    if (typeof said !== 'object' || said === null || !('error' in said) || typeof said.error !== 'object' || said.error === null) return null;
+    return 'message' in said.error && typeof said.error.message === 'string' ? said.error.message : null;
+  } catch {
+    return null;
   }
-  if (status !== null && status >= 300) return unknown(`http_${status}`, `the model provider answered ${status}`);
-  const chain = causesOf(error);
-  if (chain.some(({ name }) => name === 'AI_InvalidResponseDataError')) {
-    return unknown('malformed_stream', 'the answer of the model is malformed');
-  }
-  if (chain.some(({ message }) => message === 'bad port')) {
-    return failed('not_sent', 'the port of the model provider is one that no request may be sent to');
-  }
-  if (chain.some(({ message }) => message === 'unexpected redirect')) {
-    return unknown('redirect_refused', 'the model provider redirects, which is not followed');
-  }
-  const never = chain.filter(isOfConnecting).map(codeOf).find((code) => Object.hasOwn(NEVER_CONNECTED, code));
-  return (
-    (never === undefined ? undefined : NEVER_CONNECTED[never]) ??
-    unknown('connection_lost', 'the connection to the model provider was lost before the answer was complete')
-  );
+}
+
+function notConnected(error: unknown): NoAnswer {
+  const code = causesOf(error).map(codeOf).find((one) => Object.hasOwn(NEVER_CONNECTED, one));
+  return (code === undefined ? undefined : NEVER_CONNECTED[code]) ?? failed('not_sent', 'the request to the model could not be made');
 }
 
 function failed(code: string, message: string): NoAnswer {
@@ -83,28 +92,9 @@ function unknown(code: string, message: string): NoAnswer {
   return { outcome: 'unknown', code, message };
 }
 
-/**
- * Some libraries look at the beginning of a stream and make up a status for what they find there: an error that the
- * provider sent, which says of what type it is, or something that they could not read.
- */
-function ofStream(error: unknown, apiKey: string | undefined): NoAnswer {
-  const said = error instanceof Error && 'responseBody' in error && typeof error.responseBody === 'string' ? error.responseBody : '';
-  if (said.startsWith('{"type":"')) return providerFailed(error, apiKey);
-  return unknown('malformed_stream', 'the answer of the model is malformed');
-}
-
-function providerFailed(error: unknown, apiKey: string | undefined): NoAnswer {
-  return failed('provider_error', `the model provider failed${reasonOf(error, apiKey)}`);
-}
-
-/** The error's own status, or that of the answer in which it came up. */
-function statusOf(error: unknown): number | null {
-  return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : null;
-}
-
-function reasonOf(error: unknown, apiKey: string | undefined): string {
-  const said = error instanceof Error ? shortened(error.message, apiKey) : '';
-  return said === '' ? '' : `: ${said}`;
+function reasonOf(said: string, apiKey: string | undefined): string {
+  const reason = shortened(said, apiKey);
+  return reason === '' ? '' : `: ${reason}`;
 }
 
 /** What a provider said, fit for a client: one line, not long, and without the key, which some of them echo. */
@@ -129,11 +119,6 @@ function causesOf(error: unknown): readonly Error[] {
 
 function errorsOf(error: Error): readonly unknown[] {
   return error instanceof AggregateError ? (error.errors as readonly unknown[]) : [];
-}
-
-/** A connection that stood can be lost for some of the same reasons, while it is read or written. */
-function isOfConnecting(error: Error): boolean {
-  return !('syscall' in error) || error.syscall === 'connect' || error.syscall === 'getaddrinfo';
 }
 
 function codeOf(error: Error): string {

@@ -1,5 +1,5 @@
 /** What the requests of all protocols have in common: the names of tools, and images and files by their URLs. */
-import type { Block, FileBlock, ImageBlock, JsonObject, Message } from '../../machines/messages.ts';
+import type { Block, FileBlock, ImageBlock, Message } from '../../machines/messages.ts';
 import type { ResolvedModel } from '../../machines/records.ts';
 import type { OfferedTool } from './model-provider.ts';
 
@@ -25,18 +25,9 @@ export function acceptedToolName(name: string): string {
   return accepted === '' ? '_' : accepted;
 }
 
-/** The tools as the libraries take them. Providers want a schema to say that it is an object's, which every tool's is. */
-export function offered(tools: readonly OfferedTool[]) {
-  return tools.map(({ name, description, input_schema }) => ({
-    type: 'function' as const,
-    name,
-    description,
-    inputSchema: schemaOf(input_schema),
-  }));
-}
-
-function schemaOf(schema: JsonObject): object {
-  return 'type' in schema ? schema : { type: 'object', properties: {}, ...schema };
+/** The schema of a tool's input. Providers want it to say that it is an object's, which every tool's is. */
+export function schemaOf({ input_schema }: OfferedTool): object {
+  return 'type' in input_schema ? input_schema : { type: 'object', properties: {}, ...input_schema };
 }
 
 /** An image or a file: by its address, or by its own bytes. */

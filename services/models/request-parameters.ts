@@ -16,11 +16,3 @@ export function parametersOf({ parameters = {} }: ModelRequest): RequestParamete
   if (!parsed.success) throw new UnsupportedContent('these parameters');
   return parsed.data;
 }
-
-/** The two that every library takes by the same names. */
-export function commonOptions({ max_output_tokens: maxOutputTokens, temperature }: RequestParameters) {
-  return {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-  };
-}

@@ -1,15 +1,13 @@
 /** The protocols that providers speak, each with what its provider streams. */
-import { anthropicProvider } from '../../services/models/anthropic-provider.ts';
-import type { ProviderSettings } from '../../services/models/library-call.ts';
-import type { ModelProvider } from '../../services/models/model-provider.ts';
-import { openAiChatProvider } from '../../services/models/openai-chat-provider.ts';
-import { openAiResponsesProvider } from '../../services/models/openai-responses-provider.ts';
-import { loadAnthropic, loadOpenAi, loadOpenAiCompatible } from '../../services/models/provider-library.ts';
+import { anthropic } from '../../services/models/anthropic-provider.ts';
+import { openAiChat } from '../../services/models/openai-chat-provider.ts';
+import { openAiResponses } from '../../services/models/openai-responses-provider.ts';
+import type { ProviderClient } from '../../services/models/provider-call.ts';
 import { chatChunk, eventStream } from './stream-server.ts';
 
 export interface Protocol {
   readonly name: string;
-  readonly provider: (settings: ProviderSettings) => ModelProvider;
+  readonly client: ProviderClient;
   /** Under the base URL. */
   readonly path: string;
   /** The header of the key, and what it is with one. */
@@ -24,7 +22,7 @@ export interface Protocol {
 
 export const OPENAI_CHAT: Protocol = {
   name: 'openai-chat',
-  provider: (settings) => openAiChatProvider({ ...settings, loadLibrary: loadOpenAiCompatible }),
+  client: openAiChat,
   path: '/chat/completions',
   authorization: { header: 'authorization', withKey: (key) => `Bearer ${key}` },
   answer: (content) => eventStream([chatChunk({ content }, 'stop')]),
@@ -34,7 +32,7 @@ export const OPENAI_CHAT: Protocol = {
 
 export const ANTHROPIC: Protocol = {
   name: 'anthropic',
-  provider: (settings) => anthropicProvider({ ...settings, loadLibrary: loadAnthropic }),
+  client: anthropic,
   path: '/messages',
   authorization: { header: 'x-api-key', withKey: (key) => key },
   answer: (word) => typedStream([...anthropicBlock(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: word }])].concat(anthropicEnd('end_turn')), anthropicStart()),
@@ -44,7 +42,7 @@ export const ANTHROPIC: Protocol = {
 
 export const OPENAI_RESPONSES: Protocol = {
   name: 'openai-responses',
-  provider: (settings) => openAiResponsesProvider({ ...settings, loadLibrary: loadOpenAi }),
+  client: openAiResponses,
   path: '/responses',
   authorization: { header: 'authorization', withKey: (key) => `Bearer ${key}` },
   answer: (word) => typedStream([...responsesMessage(0, word), responsesEnd()], responsesStart()),

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../../../machines/messages.ts';
 import { closeOpenToolCalls } from '../../../../machines/open-tool-calls.ts';
-import { openAiChatProvider } from '../../../../services/models/openai-chat-provider.ts';
-import { loadOpenAiCompatible } from '../../../../services/models/provider-library.ts';
+import { openAiChat } from '../../../../services/models/openai-chat-provider.ts';
+import { modelProvider } from '../../../../services/models/provider-call.ts';
 import { readChatRequest } from '../../../support/chat-request.ts';
 import { chatChunk, eventStream } from '../../../support/stream-server.ts';
 import { API_KEY, messageOf, ProviderStage, requestTo } from './provider-stage.ts';
@@ -38,12 +38,14 @@ describe('a request', () => {
 
   it('bounds an answer of OpenAI itself by the name that its newer models take', async () => {
     const bodies: unknown[] = [];
-    const provider = openAiChatProvider({
+    const provider = modelProvider(openAiChat, {
       apiKey: API_KEY,
-      loadLibrary: loadOpenAiCompatible,
-      fetch: async (_url, init) => {
-        bodies.push(await new Request('http://a.test', { ...init, signal: null }).json());
-        return new Response(eventStream([chatChunk({ content: 'x' }, 'stop')]));
+      post: async ({ body }, listener) => {
+        bodies.push(JSON.parse(body));
+        listener.onConnected();
+        listener.onStatus(200, 'OK');
+        listener.onText(eventStream([chatChunk({ content: 'x' }, 'stop')]));
+        await Promise.resolve();
       },
     });
 

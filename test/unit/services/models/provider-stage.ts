@@ -2,7 +2,8 @@
 import { expect } from 'vitest';
 import type { Message } from '../../../../machines/messages.ts';
 import type { ModelDelta, ModelOutcome, ModelRequest } from '../../../../services/models/model-provider.ts';
-import { providerConnections } from '../../../../services/models/provider-fetch.ts';
+import { modelProvider } from '../../../../services/models/provider-call.ts';
+import { providerConnections } from '../../../../services/models/provider-connections.ts';
 import { StreamServer, type StreamAnswer } from '../../../support/stream-server.ts';
 import { OPENAI_CHAT, type Protocol } from '../../../support/provider-protocols.ts';
 
@@ -23,6 +24,11 @@ export class ProviderStage {
     this.#protocol = protocol;
   }
 
+  /** The network ends, while the servers go on. */
+  async disconnect(): Promise<void> {
+    await this.#connections.close();
+  }
+
   async close(): Promise<void> {
     for (const server of this.#servers.splice(0)) await server.close();
     await this.#connections.close();
@@ -36,7 +42,7 @@ export class ProviderStage {
 
   async ask(base_url: string, more: Partial<ModelRequest> = {}, given: Given = {}): Promise<ModelOutcome> {
     const apiKey = 'apiKey' in given ? given.apiKey : API_KEY;
-    const provider = this.#protocol.provider({ apiKey, fetch: this.#connections.fetch });
+    const provider = modelProvider(this.#protocol.client, { apiKey, post: this.#connections.post });
     const { signal = new AbortController().signal, onDelta = () => undefined } = given;
     return await provider.call(requestTo(base_url, more, this.#protocol.name), { signal, onDelta });
   }
