@@ -5,12 +5,13 @@
 import type { Block } from '../../machines/messages.ts';
 import type { FinishReason } from '../../machines/records.ts';
 import type { ModelDelta, ModelOutcome } from './model-provider.ts';
-import { errorInChunk, parseChatChunk, type ChatWords } from './openai-chat-chunks.ts';
+import { parseChatChunk, type ChatWords } from './openai-chat-chunks.ts';
 import { StreamedToolCalls } from './openai-chat-tool-calls.ts';
 import type { StreamedAnswer } from './provider-call.ts';
 import { incompleteAnswer } from './provider-outcome.ts';
 import { countIn, countsIn, usageFrom } from './provider-usage.ts';
 import { messageOf, ProviderFailure } from './stream-errors.ts';
+import { fieldsIn } from './stream-events.ts';
 import { StreamedText } from './streamed-text.ts';
 
 interface StreamedBlock {
@@ -39,11 +40,11 @@ export class OpenAiChatAnswer implements StreamedAnswer {
   }
 
   take(event: unknown): void {
-    const said = errorInChunk(event);
-    if (said !== null) throw new ProviderFailure(messageOf(said));
+    const { error } = fieldsIn(event);
+    if (error !== undefined && error !== null) throw new ProviderFailure(messageOf(error));
     const { words, reasoningField, isRefusal, calls, finishReason, usage } = parseChatChunk(event);
     if (reasoningField === 'reasoning') this.#reasoningField = reasoningField;
-    for (const said of words) this.#say(said);
+    for (const one of words) this.#say(one);
     if (isRefusal) this.#isRefusal = true;
     for (const piece of calls) {
       if (this.#open?.type === 'reasoning') this.#open = null;

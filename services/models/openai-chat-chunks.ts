@@ -20,59 +20,51 @@ export interface ChatChunk {
   readonly usage: unknown;
 }
 
-/** The provider's own error in a chunk; null where there is none. */
-export function errorInChunk(raw: unknown): unknown {
-  return typeof raw === 'object' && raw !== null && 'error' in raw ? (raw.error ?? null) : null;
-}
-
 /** Throws where it cannot be read: passing over a piece would make the message another one. */
 export function parseChatChunk(raw: unknown): ChatChunk {
-  const { choices, usage = null } = fieldsIn(raw);
+  const { choices, usage } = fieldsIn(raw);
   const choice = fieldsOrNull(listIn(choices)[0]);
-  const delta = fieldsOrNull(choice?.['delta']);
-  const finishReason = textOrNull(choice?.['finish_reason']);
-  return { ...(delta === null ? NOTHING : deltaIn(delta)), finishReason, usage };
-}
-
-type ChatDelta = Omit<ChatChunk, 'finishReason' | 'usage'>;
-
-const NOTHING: ChatDelta = { words: [], reasoningField: null, isRefusal: false, calls: [] };
-const NO_CALLS: readonly ToolCallPiece[] = [];
-
-function deltaIn({ role, reasoning_content, reasoning, content, refusal, tool_calls }: Fields): ChatDelta {
+  const { role, reasoning_content, reasoning, content, refusal, tool_calls } = fieldsOrNull(choice?.['delta']) ?? NO_FIELDS;
   // Some servers leave it empty. What another role says is no answer.
-  if (![null, '', 'assistant'].includes(textOrNull(role))) throw unreadable();
-  const words: ChatWords[] = [];
-  const say = (type: ChatWords['type'], text: string | null): void => {
-    if (text !== null && text !== '') words.push({ type, text });
-  };
+  if (role !== 'assistant' && role !== undefined && role !== null && role !== '') throw unreadable();
   const usual = textOrNull(reasoning_content);
   const other = textOrNull(reasoning);
-  say('reasoning', usual ?? other);
-  if (typeof content === 'string') say('text', content);
-  else for (const part of listOrNull(content) ?? []) sayPart(fieldsIn(part), say);
   // Some servers say `false` where there is none.
   const refused = typeof refusal === 'string' ? refusal : '';
-  say('text', refused);
   return {
-    words,
+    words: wordsIn(usual ?? other ?? '', content, refused),
     reasoningField: usual !== null ? 'reasoning_content' : other === null || other === '' ? null : 'reasoning',
     isRefusal: refused !== '',
-    calls: listOrNull(tool_calls)?.map((piece) => callPieceIn(fieldsIn(piece))) ?? NO_CALLS,
+    calls: listOrNull(tool_calls)?.map(callPieceIn) ?? NO_CALLS,
+    finishReason: textOrNull(choice?.['finish_reason']),
+    usage: usage ?? null,
   };
+}
+
+const NO_FIELDS: Fields = {};
+const NO_CALLS: readonly ToolCallPiece[] = [];
+
+function wordsIn(reasoning: string, content: unknown, refusal: string): readonly ChatWords[] {
+  const words: ChatWords[] = [];
+  if (reasoning !== '') words.push({ type: 'reasoning', text: reasoning });
+  if (typeof content !== 'string') words.push(...(listOrNull(content) ?? []).flatMap(wordsOfPart));
+  else if (content !== '') words.push({ type: 'text', text: content });
+  if (refusal !== '') words.push({ type: 'text', text: refusal });
+  return words;
 }
 
 /** Some servers give a content in parts, and what the model thought among them. */
-function sayPart({ type, text, thinking }: Fields, say: (type: ChatWords['type'], text: string) => void): void {
-  if (textIn(type) === 'text' && typeof text === 'string') say('text', text);
-  if (type !== 'thinking' || !Array.isArray(thinking)) return;
-  for (const thought of thinking as readonly unknown[]) {
-    const fields = fieldsIn(thought);
-    if (fields['type'] === 'text' && typeof fields['text'] === 'string') say('reasoning', fields['text']);
-  }
+function wordsOfPart(part: unknown): readonly ChatWords[] {
+  const { type, text, thinking } = fieldsIn(part);
+  if (textIn(type) === 'text' && typeof text === 'string' && text !== '') return [{ type: 'text', text }];
+  if (type !== 'thinking' || !Array.isArray(thinking)) return [];
+  return thinking.map(fieldsIn).flatMap((thought): readonly ChatWords[] =>
+    thought['type'] === 'text' && typeof thought['text'] === 'string' && thought['text'] !== '' ? [{ type: 'reasoning', text: thought['text'] }] : [],
+  );
 }
 
-function callPieceIn({ index, id, function: called, extra_content }: Fields): ToolCallPiece {
+function callPieceIn(piece: unknown): ToolCallPiece {
+  const { index, id, function: called, extra_content } = fieldsIn(piece);
   if (index !== undefined && index !== null && typeof index !== 'number') throw unreadable();
   const fields = fieldsOrNull(called);
   return { index: index ?? null, id: textOrNull(id), name: textOrNull(fields?.['name']), input: textOrNull(fields?.['arguments']) ?? '', extra_content };

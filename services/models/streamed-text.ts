@@ -3,6 +3,10 @@
  */
 import { plainText } from '../../machines/plain-data.ts';
 
+// The characters that are the first half of one that takes two.
+const FIRST_HALF_MIN = 0xd800;
+const FIRST_HALF_MAX = 0xdbff;
+
 export class StreamedText {
   #shown = '';
   /** The first half of a character whose second half may be in the next piece. */
@@ -12,7 +16,8 @@ export class StreamedText {
   /** Takes the next piece; answers what can be shown by now. */
   push(piece: string): string {
     const text = this.#half + piece;
-    const isCut = /[\uD800-\uDBFF]$/.test(text);
+    const last = text.charCodeAt(text.length - 1);
+    const isCut = last >= FIRST_HALF_MIN && last <= FIRST_HALF_MAX;
     this.#half = isCut ? text.slice(-1) : '';
     const came = isCut ? text.slice(0, -1) : text;
     const whole = plainText(came);
