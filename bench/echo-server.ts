@@ -7,6 +7,7 @@ import { createBareApp } from '../http/bare-app.ts';
 import { createBodyReader } from '../http/body.ts';
 import type { OpenContract } from '../http/contract.ts';
 import { answerFailures, answerJson } from '../http/failures.ts';
+import { handlerOf } from '../http/handler.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { parameterOf, parseBody } from '../http/routes.ts';
 import { sendMessageBody } from '../http/wire/requests.ts';
@@ -32,11 +33,11 @@ routes.open(echo, async (context) => {
   const { input } = parseBody(sendMessageBody, await readBody(context));
   answerJson(context, { name: parameterOf(context, 'name'), input });
 });
-const app = createBareApp(log);
+const app = createBareApp();
 app.use(answerFailures({ clock: systemClock, log }));
 routes.addTo(app);
 
-const handle = app.callback();
+const handle = handlerOf(app);
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
 });

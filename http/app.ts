@@ -26,6 +26,7 @@ import { addLifecycleSessionRoutes } from './lifecycle/sessions.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
 import { RouteTable } from './route-table.ts';
 import type { RouteDependencies } from './routes.ts';
+import { EventStreams } from './sse.ts';
 import { addCallbackRoutes } from './v1/callbacks.ts';
 import { addCredentialRoutes } from './v1/credentials.ts';
 import { addEnvironmentRoutes } from './v1/environments.ts';
@@ -62,14 +63,15 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addHealthRoutes(open, () => dependencies.isDraining());
   addFrontPage(open, { needsToken: options.apiKey !== undefined });
   addInspectorRoutes(open, page);
+  const streams = new EventStreams({ clock, log });
   const readBody = createBodyReader(options);
   const readReport = createBodyReader(options, { mends: true });
   addCallbackRoutes(open, { callbacks: dependencies.callbacks, readBody: readReport });
-  const hosts: HostDependencies = { hosts: dependencies.hosts, clock, log, readBody };
+  const hosts: HostDependencies = { hosts: dependencies.hosts, streams, readBody };
   addHostRoutes(open, { ...hosts, readBody: readReport });
 
   const guarded = new RouteTable(admit);
-  const routes: RouteDependencies = { sessions, credentials, environments, clock, log, readBody };
+  const routes: RouteDependencies = { sessions, credentials, environments, clock, streams, readBody };
   addSessionRoutes(guarded, routes);
   addSessionReadRoutes(guarded, routes);
   addTurnRoutes(guarded, routes);
@@ -81,7 +83,7 @@ export function createApp(dependencies: HttpDependencies): Koa {
   addHostRegistration(guarded, hosts);
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
-  const app = createBareApp(log);
+  const app = createBareApp();
   app.use(allowOrigins(options.corsOrigins));
   app.use(answerFailures({ clock, log }));
   open.addTo(app);

@@ -16,6 +16,7 @@ import { answerFailures } from './failures.ts';
 import { addInspectorRoutes } from './inspector-routes.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
 import { RouteTable } from './route-table.ts';
+import { EventStreams } from './sse.ts';
 import { addHistoryRoutes } from './v1/history.ts';
 import { addSessionReadRoutes } from './v1/session-reads.ts';
 
@@ -35,10 +36,10 @@ export function createLook({ sessions, page, clock, log }: LookDependencies): Ko
   addInspectorRoutes(open, page);
   const guarded = new RouteTable(admit);
   addSessionReadRoutes(guarded, { sessions });
-  addHistoryRoutes(guarded, { sessions, clock, log });
+  addHistoryRoutes(guarded, { sessions, streams: new EventStreams({ clock, log }) });
   addOpenApiRoute(open, () => [...open.contracts, ...guarded.contracts]);
 
-  const app = createBareApp(log);
+  const app = createBareApp();
   app.use(tellMethods);
   app.use(answerFailures({ clock, log }));
   app.use(refuseChanges);

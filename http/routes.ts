@@ -2,13 +2,14 @@
 import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
 import type { z } from 'zod';
-import type { Clock, Log } from '../services/ports.ts';
+import type { Clock } from '../services/ports.ts';
 import type { CredentialService } from '../services/credentials.ts';
 import type { EnvironmentService } from '../services/environments/declarations.ts';
 import type { SessionService } from '../services/session-service.ts';
 import type { BodyReader } from './body.ts';
 import type { Caller } from './caller.ts';
 import { HttpError } from './errors.ts';
+import type { EventStreams } from './sse.ts';
 import { isWellFormed } from './wire/json-text.ts';
 import { isSessionId, nameSchema } from './wire/names.ts';
 import { pointerOf } from './wire/pointer.ts';
@@ -19,7 +20,7 @@ export interface RouteDependencies {
   readonly credentials: CredentialService;
   readonly environments: EnvironmentService;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly streams: EventStreams;
   readonly readBody: BodyReader;
 }
 

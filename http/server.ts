@@ -14,6 +14,7 @@ import type { Clock, Log } from '../services/ports.ts';
 import { createApp, type HttpDependencies } from './app.ts';
 import { corsHeaders, originIn } from './cors.ts';
 import { errorBody, traceOf } from './errors.ts';
+import { handlerOf } from './handler.ts';
 import { createLook, type LookDependencies } from './look-app.ts';
 import type { ErrorCode } from './wire/answers.ts';
 
@@ -55,7 +56,7 @@ interface Sockets {
 }
 
 function onSockets(app: Koa, { clock, log, corsOrigins }: Sockets): HttpApp {
-  const handle = app.callback();
+  const handle = handlerOf(app);
   const server = createServer({ requireHostHeader: false, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   const connections = new Connections(server);
@@ -110,27 +111,39 @@ function onSockets(app: Koa, { clock, log, corsOrigins }: Sockets): HttpApp {
   };
 }
 
-/** Every connection with its answers that are not given yet. */
+const NO_ANSWERS: readonly ServerResponse[] = [];
+
+/** Every connection with its answers that are not given yet. Most have one or none, and there may be thousands. */
 class Connections {
-  readonly #answers = new Map<Duplex, Set<ServerResponse>>();
+  readonly #answers = new Map<Duplex, readonly ServerResponse[]>();
   #isClosing = false;
+  /** One listener for all connections, and one for all answers: what emits is `this`. */
+  readonly #onAnswerClosed: (this: ServerResponse) => void;
 
   constructor(server: Server) {
+    const answers = this.#answers;
+    const forget = function (this: Socket): void {
+      answers.delete(this);
+    };
+    const isClosing = (): boolean => this.#isClosing;
+    this.#onAnswerClosed = function (): void {
+      const { socket } = this.req;
+      const left = (answers.get(socket) ?? NO_ANSWERS).filter((answer) => answer !== this);
+      if (answers.has(socket)) answers.set(socket, left.length === 0 ? NO_ANSWERS : left);
+      if (left.length === 0 && isClosing()) socket.destroySoon();
+    };
     server.on('connection', (socket: Socket) => {
-      this.#answers.set(socket, new Set());
-      socket.once('close', () => this.#answers.delete(socket));
+      answers.set(socket, NO_ANSWERS);
+      socket.on('close', forget);
     });
   }
 
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     const answers = this.#answers.get(socket);
     if (answers === undefined) return;
-    answers.add(response);
+    this.#answers.set(socket, [...answers, response]);
     if (this.#isClosing) response.shouldKeepAlive = false;
-    response.once('close', () => {
-      answers.delete(response);
-      if (answers.size === 0 && this.#isClosing) socket.destroySoon();
-    });
+    response.on('close', this.#onAnswerClosed);
   }
 
   /**
@@ -154,7 +167,7 @@ class Connections {
     for (const [socket, answers] of this.#answers) {
       // A client that is told does not send its next request into a connection that is about to close.
       for (const response of answers) response.shouldKeepAlive = false;
-      if (answers.size === 0) socket.end(() => socket.destroy());
+      if (answers.length === 0) socket.end(() => socket.destroy());
     }
   }
 }

@@ -11,18 +11,18 @@
  *       when the reader is gone before the stream begins.
  *   S5. What fails before the first byte is an ordinary error answer; what fails later ends the stream.
  *   S6. The end of the caller's token ends the stream. A reader that does not take its end is cut off.
+ *   S7. A stream that waits is this object, its follower and its socket: nothing of the request, and no suspended function.
  */
 import type { ServerResponse } from 'node:http';
 import { EventBuffer } from 'better-sse';
 import type { Context } from 'koa';
 import { onceEach } from '../services/once-each.ts';
-import type { Clock, Log } from '../services/ports.ts';
+import type { Clock, Log, LogFacts } from '../services/ports.ts';
 import { traceOf } from './errors.ts';
 import { routeOf } from './failures.ts';
+import { Keepalives, type Silent } from './keepalives.ts';
 import { callerOf } from './routes.ts';
 
-// Proxies cut a silent connection, the impatient ones after 20 seconds.
-const KEEPALIVE_MS = 15_000;
 // What is unsent by then will hardly be taken, and was not meant for long.
 const LAST_BYTES_MS = 1_000;
 
@@ -49,47 +49,37 @@ export interface StreamSource<T> {
   frameOf(item: T): Frame | null;
 }
 
-/** Resolves when the stream has begun. It goes on by itself, and keeps nothing of what the request passed on its way. */
-export async function answerEventStream<T>(
-  context: Context,
-  ports: { readonly clock: Clock; readonly log: Log },
-  source: StreamSource<T>,
-): Promise<void> {
-  const stream = new PacedStream(context, ports.clock, source.ended ?? callerOf(context).ended);
-  const items = await begin(context, stream, source).catch((error: unknown) => {
-    stream.close();
-    throw error;
-  });
-  if (items === null) {
-    stream.close();
-    return;
-  }
-  const { log } = ports;
-  const route = routeOf(context);
-  sendAll(stream, items, source)
-    .catch((error: unknown) => log.warn('stream_failed', { ...route, trace: traceOf(error) }))
-    .finally(() => stream.close());
+/** What all streams of a server share. */
+interface Ports {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly keepalives: Keepalives;
 }
 
-/** Null: there is nothing to follow, and that is the answer. */
-async function begin<T>(context: Context, stream: PacedStream, source: StreamSource<T>): Promise<AsyncIterable<T> | null> {
-  const { ended, items } = await source.follow(stream.signal);
-  if (ended) {
-    context.status = 204;
-    return null;
-  }
-  context.respond = false;
-  stream.sendHead();
-  return items;
-}
+/** Answers requests with event streams. */
+export class EventStreams {
+  readonly #ports: Ports;
 
-async function sendAll<T>(stream: PacedStream, items: AsyncIterable<T>, source: StreamSource<T>): Promise<void> {
-  for await (const item of items) {
-    if (stream.signal.aborted) return;
-    const frame = source.frameOf(item);
-    if (frame === null) continue;
-    stream.sendText(textOf(frame));
-    if (stream.isFull) await stream.drained();
+  constructor(ports: { readonly clock: Clock; readonly log: Log }) {
+    this.#ports = { ...ports, keepalives: new Keepalives(ports.clock) };
+  }
+
+  /** Resolves when the stream has begun, and goes on by itself; or when there is nothing to follow, which is the answer then. */
+  async answer<T>(context: Context, source: StreamSource<T>): Promise<void> {
+    const stream = new EventStream<T>(context, this.#ports, source.ended ?? callerOf(context).ended);
+    try {
+      const { ended, items } = await source.follow(stream.signal);
+      if (!ended) {
+        context.respond = false;
+        stream.begin(items, (item) => source.frameOf(item));
+        return;
+      }
+      context.status = 204;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+    stream.close();
   }
 }
 
@@ -104,18 +94,23 @@ function asFieldValue(value: string): string {
   return ` ${value.replaceAll(/[\r\n]+/g, ' ')}`;
 }
 
-class PacedStream {
+class EventStream<T> implements Silent {
   readonly #res: ServerResponse;
-  readonly #clock: Clock;
+  readonly #ports: Ports;
+  readonly #route: LogFacts;
   readonly #gone = new AbortController();
   /** Aborts when the stream is to end, whatever was to come: its token counts no more. */
   readonly #ended: AbortSignal | null;
-  #lastByteAt = 0;
-  #cancelKeepalive: () => void = () => undefined;
+  #items: AsyncIterator<T> | null = null;
+  #frameOf: (item: T) => Frame | null = () => null;
+  /** Nothing is asked for until the socket takes more. */
+  #isPaused = false;
 
-  constructor({ req, res }: Context, clock: Clock, ended: AbortSignal | null) {
+  constructor(context: Context, ports: Ports, ended: AbortSignal | null) {
+    const { req, res } = context;
     this.#res = res;
-    this.#clock = clock;
+    this.#ports = ports;
+    this.#route = routeOf(context);
     this.#ended = ended;
     res.once('close', this.#abort);
     ended?.addEventListener('abort', this.#abort);
@@ -129,68 +124,83 @@ class PacedStream {
   }
 
   readonly #abort = (): void => {
-    this.#cancelKeepalive();
+    this.#ports.keepalives.forget(this);
     this.#gone.abort();
+    // What ends the items is heard by asking for the next.
+    if (this.#isPaused) this.#ask();
   };
 
-  sendHead(): void {
+  begin(items: AsyncIterable<T>, frameOf: (item: T) => Frame | null): void {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#frameOf = frameOf;
     if (this.signal.aborted) {
       // Nobody else answers any more: who is still there, with a token that ended just now, would wait for ever.
       this.#res.destroy();
+    } else {
+      this.#res.writeHead(200, HEAD);
+      // Without this the head would wait for the first event, and the reader not know that it is connected.
+      this.#res.flushHeaders();
+      this.#ports.keepalives.sent(this);
+    }
+    this.#ask();
+  }
+
+  readonly #ask = (): void => {
+    this.#isPaused = false;
+    this.#items?.next().then(this.#take, this.#fail);
+  };
+
+  readonly #take = (result: IteratorResult<T>): void => {
+    if (result.done === true) {
+      this.close();
       return;
     }
-    this.#res.writeHead(200, HEAD);
-    // Without this the head would wait for the first event, and the reader not know that it is connected.
-    this.#res.flushHeaders();
-    this.#lastByteAt = this.#clock.monotonic();
-    this.#keepAliveAfter(KEEPALIVE_MS);
-  }
+    try {
+      if (this.signal.aborted) {
+        void this.#items?.return?.();
+        this.close();
+        return;
+      }
+      const frame = this.#frameOf(result.value);
+      if (frame !== null) this.#send(textOf(frame));
+    } catch (error) {
+      void this.#items?.return?.();
+      this.#fail(error);
+      return;
+    }
+    if (!this.#res.writableNeedDrain || this.signal.aborted) {
+      this.#ask();
+      return;
+    }
+    this.#isPaused = true;
+    this.#res.once('drain', this.#ask);
+  };
 
-  sendText(text: string): void {
-    if (this.signal.aborted) return;
+  readonly #fail = (error: unknown): void => {
+    this.#ports.log.warn('stream_failed', { ...this.#route, trace: traceOf(error) });
+    this.close();
+  };
+
+  #send(text: string): void {
     this.#res.write(text);
-    this.#lastByteAt = this.#clock.monotonic();
+    this.#ports.keepalives.sent(this);
   }
 
-  get isFull(): boolean {
-    return this.#res.writableNeedDrain && !this.signal.aborted;
-  }
-
-  /** Resolves when the socket takes more, or takes nothing ever again. */
-  async drained(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const goOn = (): void => {
-        this.#res.off('drain', goOn);
-        this.signal.removeEventListener('abort', goOn);
-        resolve();
-      };
-      this.#res.once('drain', goOn);
-      this.signal.addEventListener('abort', goOn);
-    });
+  /** A reader that takes nothing would have these pile up. */
+  sayAlive(): void {
+    if (!this.#res.writableNeedDrain) this.#res.write(KEEPALIVE);
   }
 
   close(): void {
+    this.#isPaused = false;
     this.#abort();
     this.#res.off('close', this.#abort);
+    this.#res.off('drain', this.#ask);
     this.#ended?.removeEventListener('abort', this.#abort);
-    if (!this.#res.headersSent) return;
+    if (!this.#res.headersSent || this.#res.writableEnded) return;
     this.#res.end();
     if (this.#ended?.aborted !== true || this.#res.closed) return;
-    const cancel = this.#clock.after(LAST_BYTES_MS, () => this.#res.destroy());
+    const cancel = this.#ports.clock.after(LAST_BYTES_MS, () => this.#res.destroy());
     this.#res.once('close', cancel);
-  }
-
-  /** One timer for the whole stream, set again for what is left: events cost it nothing. */
-  #keepAliveAfter(ms: number): void {
-    this.#cancelKeepalive = this.#clock.after(ms, () => {
-      const silentMs = this.#clock.monotonic() - this.#lastByteAt;
-      if (silentMs < KEEPALIVE_MS) {
-        this.#keepAliveAfter(KEEPALIVE_MS - silentMs);
-        return;
-      }
-      // A reader that takes nothing would have these pile up.
-      if (!this.#res.writableNeedDrain) this.sendText(KEEPALIVE);
-      if (!this.signal.aborted) this.#keepAliveAfter(KEEPALIVE_MS);
-    });
   }
 }

@@ -6,14 +6,14 @@ import { answerJson } from '../failures.ts';
 import { lastEventId, wantsEventStream } from '../negotiation.ts';
 import type { RouteTable } from '../route-table.ts';
 import { parameterOf, parseBody, parseQuery, sessionIdOf, type RouteDependencies } from '../routes.ts';
-import { answerEventStream, type Frame } from '../sse.ts';
+import type { Frame } from '../sse.ts';
 import { queueAnswer, type InterruptAnswer } from '../wire/lifecycle-answers.ts';
 import { lifecycleEventAnswer, liveLifecycleEventAnswer } from '../wire/lifecycle-events.ts';
 import { lifecycleCursorText, parseInputId, parseLifecycleCursor } from '../wire/lifecycle-queries.ts';
 import { readEvents, readQueue, sendEvent, withdrawMessage } from './event-contracts.ts';
 
 export function addLifecycleEventRoutes(table: RouteTable, dependencies: RouteDependencies): void {
-  const { sessions, clock, readBody } = dependencies;
+  const { sessions, clock, streams, readBody } = dependencies;
 
   table.guarded(sendEvent, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
@@ -37,7 +37,7 @@ export function addLifecycleEventRoutes(table: RouteTable, dependencies: RouteDe
     if (wantsEventStream(context)) {
       const { after } = parseQuery(readEvents.stream.query, context);
       const cursor = lastEventId(context, parseLifecycleCursor) ?? after;
-      await answerEventStream(context, dependencies, {
+      await streams.answer(context, {
         follow: (signal) => sessions.followLifecycle(tenant, sessionId, cursor, signal),
         frameOf: (followed) => frameOf(sessionId, followed),
       });

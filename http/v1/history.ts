@@ -1,21 +1,19 @@
 /** What a session has been through: events and the journal, in pages or followed, and its conversation. */
 import type { Sequence } from '../../machines/records.ts';
 import { onceEach } from '../../services/once-each.ts';
-import type { Clock, Log } from '../../services/ports.ts';
 import type { Followed, SessionReads } from '../../services/session-service.ts';
 import { answerJson } from '../failures.ts';
 import { lastEventId, wantsEventStream } from '../negotiation.ts';
 import type { RouteTable } from '../route-table.ts';
 import { parseQuery, sessionIdOf } from '../routes.ts';
-import { answerEventStream, type Frame } from '../sse.ts';
+import type { EventStreams, Frame } from '../sse.ts';
 import type { EventPageAnswer, JournalPageAnswer, TranscriptAnswer } from '../wire/answers.ts';
 import { parseSequence } from '../wire/queries.ts';
 import { readEvents, readJournal, readTranscript } from './history-contracts.ts';
 
 export interface HistoryDependencies {
   readonly sessions: SessionReads;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly streams: EventStreams;
 }
 
 interface Recorded {
@@ -24,7 +22,7 @@ interface Recorded {
 }
 
 export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDependencies): void {
-  const { sessions } = dependencies;
+  const { sessions, streams } = dependencies;
 
   table.guarded(readEvents, async (context, tenant) => {
     const sessionId = sessionIdOf(context);
@@ -32,7 +30,7 @@ export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDepende
     if (wantsEventStream(context)) {
       const { after, types } = parseQuery(readEvents.stream.query, context);
       const cursor = lastEventId(context, parseSequence) ?? after;
-      await answerEventStream(context, dependencies, {
+      await streams.answer(context, {
         follow: (signal) => sessions.followEvents(tenant, sessionId, cursor, signal),
         frameOf: (followed) => {
           const frame = frameOf(followed);
@@ -52,7 +50,7 @@ export function addHistoryRoutes(table: RouteTable, dependencies: HistoryDepende
     if (wantsEventStream(context)) {
       const { after } = parseQuery(readJournal.stream.query, context);
       const cursor = lastEventId(context, parseSequence) ?? after;
-      await answerEventStream(context, dependencies, {
+      await streams.answer(context, {
         follow: (signal) => sessions.followJournal(tenant, sessionId, cursor, signal),
         frameOf,
       });

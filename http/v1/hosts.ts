@@ -5,20 +5,18 @@
 import type { Context } from 'koa';
 import type { HostHolder } from '../../services/environments/host-tokens.ts';
 import type { HostService } from '../../services/environments/hosts.ts';
-import type { Clock, Log } from '../../services/ports.ts';
 import { invalidToken } from '../auth.ts';
 import type { BodyReader } from '../body.ts';
 import { answerJson } from '../failures.ts';
 import type { RouteTable } from '../route-table.ts';
 import { callerOf, parameterOf, parseBody, parseQuery } from '../routes.ts';
-import { answerEventStream } from '../sse.ts';
+import type { EventStreams } from '../sse.ts';
 import type { RegisteredHostAnswer } from '../wire/hosts.ts';
 import { followCommands, registerHost, reportHostEmit, reportHostProgress, reportHostResult } from './host-contracts.ts';
 
 export interface HostDependencies {
   readonly hosts: HostService;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly streams: EventStreams;
   readonly readBody: BodyReader;
 }
 
@@ -35,7 +33,7 @@ export function addHostRegistration(table: RouteTable, { hosts, readBody }: Host
 }
 
 export function addHostRoutes(table: RouteTable, dependencies: HostDependencies): void {
-  const { hosts, readBody } = dependencies;
+  const { hosts, streams, readBody } = dependencies;
   const holderOf = async (context: Context, token: string): Promise<HostHolder> => {
     const holder = await hosts.holderOf(token);
     if (holder === null || holder.host !== parameterOf(context, 'name')) throw invalidToken();
@@ -52,7 +50,7 @@ export function addHostRoutes(table: RouteTable, dependencies: HostDependencies)
     }
     const leaving = new AbortController();
     const stream = hosts.commands(holder, leaving.signal);
-    await answerEventStream(context, dependencies, {
+    await streams.answer(context, {
       ended: stream.ended,
       follow: async (signal) => {
         // Its end, however it comes.

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import Koa, { type Context } from 'koa';
 import { describe, expect, it } from 'vitest';
-import { answerEventStream } from '../../../http/sse.ts';
+import { EventStreams } from '../../../http/sse.ts';
 import type { Log } from '../../../services/ports.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { ScriptedFollowing } from '../../support/scripted-following.ts';
@@ -21,7 +21,7 @@ async function streamOnce(hangUp: (context: Context) => void, before?: (context:
     let following: ScriptedFollowing<never> | undefined;
     try {
       await before?.(context);
-      await answerEventStream(context, { clock, log: silent }, {
+      await new EventStreams({ clock, log: silent }).answer(context, {
         follow: async (signal) => {
           following = new ScriptedFollowing(signal);
           hangUp(context);
