@@ -183,13 +183,21 @@ describe('the next use of a released session', () => {
     expect(await bytesRead(next, () => next.sessions.transcript(TENANT, session_id))).toBeGreaterThan(0);
   });
 
-  it.each([
-    { what: 'cut', change: (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 1) },
-    { what: 'longer', change: (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('more')]) },
-  ])('is refused where its journal is $what', async ({ change }) => {
+  it('shows whoever reads its journal that its file was cut meanwhile', async () => {
     const { stage, session_id } = await released();
-    stage.disk.damage(stage.disk.files(`${DATA}/sessions/${session_id}/journal`)[0] ?? '', change);
+    stage.disk.damage(stage.disk.files(`${DATA}/sessions/${session_id}/journal`)[0] ?? '', (bytes) => bytes.subarray(0, bytes.length - 1));
 
-    await expect(stage.sessions.send(TENANT, session_id, 'again')).rejects.toMatchObject({ code: 'journal_corrupt' });
+    await expect(stage.journal(session_id)).rejects.toMatchObject({ code: 'journal_corrupt' });
+  });
+
+  it('takes no notice of what was put behind the end of its file meanwhile, and writes over it', async () => {
+    const { stage, session_id } = await released();
+    stage.disk.damage(stage.disk.files(`${DATA}/sessions/${session_id}/journal`)[0] ?? '', (bytes) => Buffer.concat([bytes, Buffer.from('more')]));
+
+    await stage.sessions.send(TENANT, session_id, 'again');
+
+    const { messages } = await stage.sessions.transcript(TENANT, session_id);
+    expect(messages).toHaveLength(4);
+    expect(await told(stage, session_id)).toEqual(messages);
   });
 });
