@@ -17,7 +17,7 @@ import { StorageError } from './journal.ts';
 import type { SettledFiles } from './journal-repair.ts';
 import { OpenSegment, SEGMENT_BYTES_MAX, SegmentIndex, segmentName } from './segment.ts';
 import { readUpTo } from './whole-file.ts';
-import { makeDirectory, type DataDirectory } from './data-directory.ts';
+import type { DataDirectory } from './data-directory.ts';
 
 /** How far the files of a journal are acknowledged. */
 export interface JournalEnd {
@@ -169,20 +169,17 @@ export class FileJournal implements Journal {
   async #appendToNewSegment(firstSequence: number, frame: Uint8Array, mark: FrameMark): Promise<void> {
     const journal = `sessions/${this.sessionId}/journal`;
     const isFirst = this.#tail === null;
-    if (isFirst) {
-      await makeDirectory(this.#disk, this.#directory.at(`sessions/${this.sessionId}`));
-      await makeDirectory(this.#disk, this.#directory.at(journal));
-    }
+    if (isFirst) await this.#disk.makeDirectory(this.#directory.at(journal));
+    const changed = isFirst ? [journal, `sessions/${this.sessionId}`, 'sessions'] : [journal];
     const path = this.#directory.at(`${journal}/${segmentName(firstSequence)}`);
     const segment = new OpenSegment(firstSequence, await this.#disk.open(path, 'create-through'));
     try {
-      // Header and frame in one write: then a segment without a frame is an incomplete write, and nothing else.
-      await segment.append(Buffer.concat([encodeSegmentHeader(this.sessionId, firstSequence), frame]), 0);
-      await this.#disk.syncDirectory(this.#directory.at(journal));
-      if (isFirst) {
-        await this.#disk.syncDirectory(this.#directory.at(`sessions/${this.sessionId}`));
-        await this.#disk.syncDirectory(this.#directory.at('sessions'));
-      }
+      await allDone([
+        // Header and frame in one write: then a segment without a frame is an incomplete write, and nothing else.
+        segment.append(Buffer.concat([encodeSegmentHeader(this.sessionId, firstSequence), frame]), 0),
+        // Beside it and not behind it: a name that is durable before its frame is the name of an incomplete write, too.
+        ...changed.map((name) => this.#disk.syncDirectory(this.#directory.at(name))),
+      ]);
     } catch (error) {
       await closeQuietly(segment);
       throw error;
@@ -285,6 +282,11 @@ export class FileJournal implements Journal {
     const reason = this.#isReleased ? 'released' : 'poisoned';
     throw new StorageError('journal_unavailable', `session ${this.sessionId}: the journal was ${reason}`);
   }
+}
+
+/** Waits for all, also where one fails: nothing is under way any more when this settles. */
+async function allDone(calls: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(calls)) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /** Everything that counts is flushed by then: what a close has to say concerns nobody. */

@@ -11,7 +11,7 @@
 import assert from 'node:assert';
 import { readCheckpoint, writeCheckpoint } from './checkpoint-store.ts';
 import { readSessionFile, writeSessionFile } from './credential-files.ts';
-import { DataDirectory, type DataDirectoryOptions } from './data-directory.ts';
+import { DataDirectory, makeDirectory, type DataDirectoryOptions } from './data-directory.ts';
 import { isErrorCode, storageFailure } from './disk-failure.ts';
 import { readHighestRemovedId } from './highest-id.ts';
 import { journalCorrupt } from './frame-cursor.ts';
@@ -46,7 +46,9 @@ export class FileSessionStore implements SessionStore {
       released: (sessionId, end, files) => {
         this.#held.delete(sessionId);
         if (files !== null) this.#atRest.keep(sessionId, files);
-        if (end.segment !== 0) this.#settled.set(sessionId, end);
+        // Without a frame there is no session, whatever lies there for it.
+        if (end.segment === 0) this.#wounded.set(sessionId, end);
+        else this.#settled.set(sessionId, end);
       },
     };
   }
@@ -73,10 +75,9 @@ export class FileSessionStore implements SessionStore {
 
   async create(sessionId: string): Promise<Journal> {
     return this.#takingHold(sessionId, async () => {
-      const found = await this.#find(sessionId);
-      await found?.tail.close();
-      assert(found === null, `session ${sessionId} exists`);
-      await this.#clearFor(sessionId);
+      // Nobody looks whether something is there: the name tells, which is the session's from here on.
+      if (!(await makeDirectory(this.directory.disk, this.directory.at(`sessions/${sessionId}`)))) await this.#clearFor(sessionId);
+      this.#wounded.delete(sessionId);
       const index = new SegmentIndex();
       const end: JournalEnd = { segment: 0, segmentBytes: 0, sealedBytes: 0, lastFrame: null, index };
       return this.#hold(sessionId, { segments: [], tail: null, end });
@@ -212,12 +213,12 @@ export class FileSessionStore implements SessionStore {
 
   /** What a crash or a failure left where a new journal shall be. The rest of the directory may be meant for it. */
   async #clearFor(sessionId: string): Promise<void> {
+    const found = await this.#find(sessionId);
+    await found?.tail.close();
+    assert(found === null, `session ${sessionId} exists`);
     const journal = `sessions/${sessionId}/journal`;
-    if (await this.#exists(journal)) {
-      const moved = await this.directory.moveToTrash(journal, `${sessionId}.journal`);
-      await this.directory.settleMove(journal, moved);
-    }
-    this.#wounded.delete(sessionId);
+    const moved = await this.directory.moveToTrash(journal, `${sessionId}.journal`);
+    if (moved !== null) await this.directory.settleMove(journal, moved);
   }
 
   async #discardUnborn(sessionId: string): Promise<void> {

@@ -10,6 +10,7 @@ import {
   heal,
   journalPath,
   leaveSession,
+  ROOT,
   segmentFile,
   segmentPath,
   startStore,
@@ -54,16 +55,46 @@ describe('an append', () => {
 
     const segment = segmentFile(1);
     expect(first).toEqual([
-      `makeDirectory sessions/${ID}`,
       `makeDirectory sessions/${ID}/journal`,
       `open ${segment}`,
       `write ${segment}`,
-      `sync ${segment}`,
+      // At once: the frame's own flush follows its write.
       `syncDirectory sessions/${ID}/journal`,
       `syncDirectory sessions/${ID}`,
       'syncDirectory sessions',
+      `sync ${segment}`,
     ]);
     expect(second).toEqual([`write ${segment}`, `sync ${segment}`]);
+  });
+
+  it.each(['sync of the segment', `syncDirectory of sessions/${ID}/journal`, `syncDirectory of sessions/${ID}`, 'syncDirectory of sessions'])(
+    'that is the first is not acknowledged while the %s is not over, whatever else is',
+    async (last) => {
+      let go: () => void = () => undefined;
+      const start = new Promise<void>((resolve) => (go = resolve));
+      disk.plan = ({ kind, path }) => (last === (kind === 'sync' ? 'sync of the segment' : `${kind} of ${path.replace(`${ROOT}/`, '')}`) ? { start } : undefined);
+      let isAcknowledged = false;
+      const appending = journal.append(frameOf(1, 1, 'a')).then(() => (isAcknowledged = true));
+      for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+      expect(isAcknowledged).toBe(false);
+
+      go();
+      await appending;
+      expect(isAcknowledged).toBe(true);
+    },
+  );
+
+  it('that is the first, and fails, rejects when none of its calls is under way any more', async () => {
+    let go: () => void = () => undefined;
+    const start = new Promise<void>((resolve) => (go = resolve));
+    disk.plan = ({ kind, path }) => (kind === 'sync' ? { fails: 'EIO' } : path.endsWith('/sessions') ? { start } : undefined);
+    let isOver = false;
+    const appending = codeOf(journal.append(frameOf(1, 1, 'a'))).finally(() => (isOver = true));
+    for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+    expect(isOver).toBe(false);
+
+    go();
+    expect(await appending).toBe('journal_unavailable');
   });
 
   it('is not acknowledged, nor shown, before its flush', async () => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { codeOf, frameOf, ID, textsOf } from '../../support/frames.ts';
 import { SimulatedDisk } from '../../support/simulated-disk.ts';
-import { leaveSession, ROOT, segmentPath, startStore, type RunningStore } from '../../support/stores.ts';
+import { callsOf, leaveSession, ROOT, segmentPath, startStore, type RunningStore } from '../../support/stores.ts';
 
 let disk: SimulatedDisk;
 
@@ -11,10 +11,31 @@ beforeEach(() => {
 });
 
 describe('a session that is being created', () => {
+  it('costs one call before its first frame, and leaves no session where none comes', async () => {
+    const { store } = await startStore(disk);
+
+    const calls = await callsOf(disk, async () => (await store.create(ID)).release());
+
+    expect(calls).toEqual([`makeDirectory sessions/${ID}`]);
+    expect(await store.list()).toEqual([]);
+    expect(await codeOf(store.open(ID))).toBe('session_not_found');
+    expect(disk.files(`${ROOT}/sessions`)).toEqual([]);
+  });
+
+  it('is refused where there is one, and leaves it as it is', async () => {
+    await leaveSession(disk, ['a']);
+    const { store } = await startStore(disk);
+
+    expect(await codeOf(store.create(ID))).toBe('ERR_ASSERTION');
+    await (await store.open(ID)).release();
+    expect(await codeOf(store.create(ID))).toBe('ERR_ASSERTION');
+
+    expect(await textsOf(await store.open(ID))).toEqual(['a']);
+  });
+
   it('leaves alone what was put into its directory for it', async () => {
     const { process, store } = await startStore(disk);
     const journal = await store.create(ID);
-    await process.makeDirectory(`${ROOT}/sessions/${ID}`);
     await (await process.open(`${ROOT}/sessions/${ID}/credentials`, 'create')).close();
 
     await journal.append(frameOf(1, 1, 'a'));
