@@ -3,6 +3,9 @@ import type { JsonValue } from '../../machines/messages.ts';
 import type { StartedCall, ToolAnswer, ToolExecutor } from './tool-executor.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
+/** What a call is aborted with once it is over: made once, as hardly any tool still listens then. */
+const CLOSED = new DOMException('the call is over', 'AbortError');
+
 export function ownTool(tool: Tool, sessionId: string): ToolExecutor {
   return {
     invoke: ({ input, sequence, listener }: StartedCall) => {
@@ -23,7 +26,7 @@ export function ownTool(tool: Tool, sessionId: string): ToolExecutor {
         // Nobody reported it: it was waited for here.
         recorded: () => undefined,
         close: async () => {
-          abort.abort();
+          abort.abort(CLOSED);
           await answer;
         },
       };

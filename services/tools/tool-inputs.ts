@@ -3,7 +3,8 @@
  * the schema says so. Formats are not checked, and nothing is fetched: a reference leads to the schema itself.
  *
  *   I1. A schema may be anybody's. Its size and nesting are bounded before it is looked at, and it is compiled, and inputs
- *       are checked, within a bound of time: a pattern or a reference can make any other kind of checking endless.
+ *       are checked, within a bound of time: a pattern or a reference can make any other kind of checking endless. Only what
+ *       cannot take long, by the words of the schema and the sizes of both, is checked without a watch on it.
  *   I2. A schema knows no other one, whatever they call themselves.
  *   I3. What is told is one bounded line. It names fields, and repeats nothing of what is in them.
  */
@@ -20,6 +21,8 @@ const SCHEMA_DEPTH_MAX = 48;
 const COMPILE_MS_MAX = 3000;
 // A thousand times what an honest check takes, and little enough for everybody else to wait.
 const CHECK_MS_MAX = 500;
+// To watch a check costs more than most checks. This many steps take a millisecond, or two.
+const UNWATCHED_STEPS_MAX = 100_000;
 const PROBLEMS_MAX = 3;
 const PROBLEM_CHARACTERS_MAX = 500;
 const FIELD_CHARACTERS_MAX = 100;
@@ -40,7 +43,17 @@ const OPTIONS: Options = {
   code: { optimize: false },
 };
 
-type Compiled = { readonly kind: 'usable'; readonly validate: ValidateFunction } | { readonly kind: 'unusable'; readonly problem: string };
+/** Words by which a check can take more steps than the schema has characters for each part of the input. */
+const LONG_WORDS: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'uniqueItems', '$ref', '$dynamicRef', '$recursiveRef']);
+
+/** `steps`: what a check takes at most for each part of an input. */
+interface Usable {
+  readonly kind: 'usable';
+  readonly validate: ValidateFunction;
+  readonly steps: number;
+}
+
+type Compiled = Usable | { readonly kind: 'unusable'; readonly problem: string };
 
 // By the object itself, which sessions keep for as long as they are in memory.
 const compiledSchemas = new WeakMap<JsonObject, Compiled>();
@@ -55,8 +68,10 @@ export function schemaProblem(schema: JsonObject): string | null {
 export function inputProblem(schema: JsonObject, input: JsonValue): string | null {
   const compiled = compiledOf(schema);
   if (compiled.kind === 'unusable') return bounded(`the tool's input_schema cannot be used: ${compiled.problem}`);
-  const { validate } = compiled;
-  const checked = within(CHECK_MS_MAX, () => (validate(input) ? null : inOneLine(validate.errors ?? [])));
+  const { validate, steps } = compiled;
+  const check = (): string | null => (validate(input) ? null : inOneLine(validate.errors ?? []));
+  if (partsLeft(input, UNWATCHED_STEPS_MAX / steps) >= 0) return check();
+  const checked = within(CHECK_MS_MAX, check);
   return checked.kind === 'done' ? checked.value : `the input cannot be checked against the tool's input_schema: ${checked.problem}`;
 }
 
@@ -71,7 +86,8 @@ function compiledOf(schema: JsonObject): Compiled {
 function compile(schema: JsonObject): Compiled {
   const unusable = (problem: string): Compiled => ({ kind: 'unusable', problem: bounded(problem) });
   if (isDeeperThan(schema, SCHEMA_DEPTH_MAX)) return unusable(`it is nested deeper than ${SCHEMA_DEPTH_MAX} levels`);
-  if (JSON.stringify(schema).length > SCHEMA_CHARACTERS_MAX) return unusable(`it has more than ${SCHEMA_CHARACTERS_MAX} characters`);
+  const { length } = JSON.stringify(schema);
+  if (length > SCHEMA_CHARACTERS_MAX) return unusable(`it has more than ${SCHEMA_CHARACTERS_MAX} characters`);
   // Of the validator's own words, and it would answer with a promise.
   if ('$async' in schema) return unusable('$async is no word of JSON Schema');
   const draft = draftOf(schema);
@@ -84,7 +100,26 @@ function compile(schema: JsonObject): Compiled {
   if (compiled.kind === 'stopped') return unusable(compiled.problem);
   // A reference to itself alone never comes to an end, and shows so with any input.
   const tried = within(CHECK_MS_MAX, () => compiled.value({}));
-  return tried.kind === 'stopped' ? unusable(tried.problem) : { kind: 'usable', validate: compiled.value };
+  if (tried.kind === 'stopped') return unusable(tried.problem);
+  return { kind: 'usable', validate: compiled.value, steps: hasLongWord(schema) ? Infinity : length };
+}
+
+/** Wherever such a word stands: a property may be called so, and then its checks are watched for nothing. */
+function hasLongWord(schema: JsonValue): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  return Object.entries(schema).some(([word, item]) => LONG_WORDS.has(word) || hasLongWord(item));
+}
+
+/** What is left of a number once the parts of an input are taken from it, characters too; less than 0 where it does not do. */
+function partsLeft(input: JsonValue, most: number): number {
+  if (typeof input === 'string') return most - 1 - input.length;
+  if (typeof input !== 'object' || input === null) return most - 1;
+  let left = most - 1;
+  for (const [name, item] of Object.entries(input)) {
+    left = partsLeft(item, left - name.length);
+    if (left < 0) return left;
+  }
+  return left;
 }
 
 interface Draft {

@@ -67,9 +67,17 @@ describe('an input', () => {
   it.each<[string, JsonObject, JsonValue]>([
     ['a pattern that never comes to an end', { properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(60)}b` }],
     ['a schema of levels that double', doubling(40), 7],
+    ['many schemas for each of many items', { items: { allOf: Array.from({ length: 2000 }, () => ({ minimum: 0 })) } }, Array.from({ length: 400_000 }, (_, index) => index)],
+    ['many items, each compared with each', { uniqueItems: true }, Array.from({ length: 50_000 }, (_, index) => [index])],
   ])('is not checked for longer than a moment: %s', (_what, schema, input) => {
     expect(inputProblem(schema, input)).toMatch(/takes longer than 500 ms/);
     expect(inputProblem(FORECAST, { cities: [] })).toBeNull();
+  });
+
+  it.each<[JsonValue]>([[{ a: 1 }], [{ a: 'x'.repeat(2000) }], [{ a: Array.from({ length: 2000 }, () => 7) }], [{}], [null]])('is answered alike whether its check is watched or not', (input) => {
+    const schema = { properties: { a: { type: 'string', maxLength: 1000 } }, required: ['a'], type: 'object' };
+
+    expect(inputProblem(schema, input)).toBe(inputProblem({ ...schema, not: { pattern: 'x'.repeat(3000), type: 'boolean' } }, input));
   });
 
   it('has a problem wherever its schema has one', () => {
