@@ -26,10 +26,11 @@ export async function readProviders(options: Options, environment: Environment):
 }
 
 export function providerClients(post: ProviderPost): ServerModelsOptions['clients'] {
+  const clients = { 'openai-chat': openAiChat(), 'openai-responses': openAiResponses(), anthropic: anthropic() };
   return {
-    'openai-chat': (apiKey) => modelProvider(openAiChat, { apiKey, post }),
-    'openai-responses': (apiKey) => modelProvider(openAiResponses, { apiKey, post }),
-    anthropic: (apiKey) => modelProvider(anthropic, { apiKey, post }),
+    'openai-chat': (apiKey) => modelProvider(clients['openai-chat'], { apiKey, post }),
+    'openai-responses': (apiKey) => modelProvider(clients['openai-responses'], { apiKey, post }),
+    anthropic: (apiKey) => modelProvider(clients.anthropic, { apiKey, post }),
   };
 }
 

@@ -21,30 +21,39 @@ import {
   type ToolUseBlock,
 } from '../../machines/messages.ts';
 import { parseToolArguments } from '../tools/tool-arguments.ts';
+import { keptWords, type MessageWords } from './message-words.ts';
 import { fieldsOf } from './provider-fields.ts';
 import { acceptedToolName, mediaOf, misplaced, NO_WORDS, UnsupportedContent } from './request-content.ts';
+import { listJson } from './request-json.ts';
 import { withUniqueCallIds } from './tool-call-ids.ts';
 
-/** Each block is the text of its JSON. */
-interface Turn {
+/** What one side says: the JSON of its blocks, with commas between them. */
+export interface Turn {
   readonly role: 'user' | 'assistant';
-  readonly results: readonly string[];
-  readonly blocks: readonly string[];
+  readonly results: string;
+  readonly blocks: string;
 }
 
-export function anthropicMessages(messages: readonly Message[]): string {
+export const anthropicWords = (): MessageWords<Turn> => keptWords(turnOf);
+
+/** The text of the turns' JSON. */
+export function anthropicMessages(messages: readonly Message[], words: MessageWords<Turn>): string {
   const turns: Turn[] = [];
-  for (const turn of withUniqueCallIds(messages, acceptedId).map(turnOf)) {
+  for (const turn of words(withUniqueCallIds(messages, acceptedId))) {
     const last = turns.at(-1);
-    if (turn.role === 'assistant' && turn.blocks.length === 0) continue;
+    if (turn.role === 'assistant' && turn.blocks === '') continue;
     if (last?.role === turn.role) {
-      turns[turns.length - 1] = { ...last, results: [...last.results, ...turn.results], blocks: [...last.blocks, ...turn.blocks] };
+      turns[turns.length - 1] = { role: turn.role, results: joined(last.results, turn.results), blocks: joined(last.blocks, turn.blocks) };
     } else {
       turns.push(turn);
     }
   }
   const started = turns[0]?.role === 'user' ? turns : [NOTHING_SAID, ...turns];
-  return `[${started.map(jsonOf).join(',')}]`;
+  return listJson(started.map(jsonOf));
+}
+
+function joined(left: string, right: string): string {
+  return left === '' || right === '' ? left + right : `${left},${right}`;
 }
 
 /** The names of the tools that a conversation uses: a request that has calls in it must offer tools. */
@@ -52,18 +61,18 @@ export function toolNamesIn(messages: readonly Message[]): readonly string[] {
   return [...new Set(messages.flatMap(toolUsesOf).map(({ name }) => acceptedToolName(name)))];
 }
 
-const NOTHING_SAID: Turn = { role: 'user', results: [], blocks: [] };
+const NOTHING_SAID: Turn = { role: 'user', results: '', blocks: '' };
 
 function jsonOf({ role, results, blocks }: Turn): string {
-  const content = [...results, ...blocks];
-  return `{"role":"${role}","content":[${content.length === 0 ? textJson(NO_WORDS) : content.join(',')}]}`;
+  const content = joined(results, blocks);
+  return `{"role":"${role}","content":[${content === '' ? textJson(NO_WORDS) : content}]}`;
 }
 
 function turnOf(message: Message): Turn {
   const { role, content } = message;
-  if (role === 'assistant') return { role, results: [], blocks: assistantBlocks(message) };
+  if (role === 'assistant') return { role, results: '', blocks: assistantBlocks(message).join(',') };
   const results = content.filter((block) => block.type === 'tool_result').map(resultJson);
-  return { role, results, blocks: content.flatMap((block) => userBlock(message, block)) };
+  return { role, results: results.join(','), blocks: content.flatMap((block) => userBlock(message, block)).join(',') };
 }
 
 function userBlock(message: Message, block: Block): readonly string[] {

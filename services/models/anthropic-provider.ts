@@ -1,21 +1,25 @@
 /** Anthropic Messages, streamed: `{base_url}/messages`. */
 import { AnthropicAnswer } from './anthropic-answer.ts';
 import { outputTokensOf, takesTemperature, thinkingOf, type Thinking } from './anthropic-models.ts';
-import { anthropicMessages, toolNamesIn } from './anthropic-prompt.ts';
+import { anthropicMessages, anthropicWords, toolNamesIn, type Turn } from './anthropic-prompt.ts';
+import type { MessageWords } from './message-words.ts';
 import type { ModelRequest, OfferedTool } from './model-provider.ts';
 import type { ProviderClient } from './provider-call.ts';
 import { schemaOf, UnsupportedContent } from './request-content.ts';
 import { jsonOrNothing, objectJson } from './request-json.ts';
 import { parametersOf } from './request-parameters.ts';
 
-export const anthropic: ProviderClient = {
-  path: '/messages',
-  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) }),
-  body: bodyOf,
-  answer: (onDelta) => new AnthropicAnswer(onDelta),
-};
+export function anthropic(): ProviderClient {
+  const words = anthropicWords();
+  return {
+    path: '/messages',
+    headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) }),
+    body: (request) => bodyOf(request, words),
+    answer: (onDelta) => new AnthropicAnswer(onDelta),
+  };
+}
 
-function bodyOf(request: ModelRequest): string {
+function bodyOf(request: ModelRequest, words: MessageWords<Turn>): string {
   const { system = '', messages } = request;
   const { name } = request.model;
   const { max_output_tokens: asked, temperature, reasoning_effort } = parametersOf(request);
@@ -31,7 +35,7 @@ function bodyOf(request: ModelRequest): string {
     output_config: jsonOrNothing(output_config),
     system: system.trim() === '' ? undefined : JSON.stringify([{ type: 'text', text: system }]),
     ...toolsJson(request),
-    messages: anthropicMessages(messages),
+    messages: anthropicMessages(messages, words),
   });
 }
 

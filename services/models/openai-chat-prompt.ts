@@ -5,16 +5,9 @@
 import type { Block, ContentBlock, Message, ReasoningBlock, ToolResultBlock, ToolUseBlock } from '../../machines/messages.ts';
 import { fieldsOf } from './provider-fields.ts';
 import { acceptedToolName, mediaOf, misplaced, UnsupportedContent } from './request-content.ts';
-import { listJson } from './request-json.ts';
 
-/** The text of the messages' JSON. */
-export function chatMessages({ system, messages }: { readonly system?: string; readonly messages: readonly Message[] }): string {
-  const first = system === undefined || system === '' ? [] : [JSON.stringify({ role: 'system', content: system })];
-  return listJson([...first, ...messages.map(messagesJson)]);
-}
-
-/** A message can be several in the protocol's words, and is one at least. */
-function messagesJson(message: Message): string {
+/** The text of a message's JSON. A message can be several in the protocol's words, and is one at least. */
+export function chatMessageJson(message: Message): string {
   if (message.role === 'assistant') return JSON.stringify(ofAssistant(message));
   return ofUser(message).map((one) => JSON.stringify(one)).join(',');
 }

@@ -1,22 +1,22 @@
 /** Chat completions, streamed: `{base_url}/chat/completions`. */
+import { keptWords, type MessageWords } from './message-words.ts';
 import type { ModelRequest, OfferedTool } from './model-provider.ts';
 import { OpenAiChatAnswer } from './openai-chat-answer.ts';
-import { chatMessages } from './openai-chat-prompt.ts';
+import { chatMessageJson } from './openai-chat-prompt.ts';
 import { bearerOf, type ProviderClient } from './provider-call.ts';
 import { addressOf, schemaOf } from './request-content.ts';
-import { jsonOrNothing, objectJson } from './request-json.ts';
+import { jsonOrNothing, listJson, objectJson } from './request-json.ts';
 import { parametersOf } from './request-parameters.ts';
 
-export const openAiChat: ProviderClient = {
-  path: '/chat/completions',
-  headers: bearerOf,
-  body: bodyOf,
-  answer: (onDelta) => new OpenAiChatAnswer(onDelta),
-};
+export function openAiChat(): ProviderClient {
+  const words = keptWords(chatMessageJson);
+  return { path: '/chat/completions', headers: bearerOf, body: (request) => bodyOf(request, words), answer: (onDelta) => new OpenAiChatAnswer(onDelta) };
+}
 
-function bodyOf(request: ModelRequest): string {
-  const { model, tools } = request;
+function bodyOf(request: ModelRequest, words: MessageWords<string>): string {
+  const { model, system = '', messages, tools } = request;
   const { max_output_tokens, temperature, reasoning_effort } = parametersOf(request);
+  const first = system === '' ? [] : [JSON.stringify({ role: 'system', content: system })];
   return objectJson({
     model: JSON.stringify(model.name),
     stream: 'true',
@@ -25,7 +25,7 @@ function bodyOf(request: ModelRequest): string {
     temperature: jsonOrNothing(temperature),
     reasoning_effort: jsonOrNothing(reasoning_effort),
     tools: tools.length === 0 ? undefined : JSON.stringify(tools.map(toolOf)),
-    messages: chatMessages(request),
+    messages: listJson([...first, ...words(messages)]),
   });
 }
 

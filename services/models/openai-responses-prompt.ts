@@ -18,18 +18,25 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from '../../machines/messages.ts';
+import { keptWords, type MessageWords } from './message-words.ts';
 import { fieldsOf, isObject } from './provider-fields.ts';
 import { acceptedToolName, mediaOf, misplaced, NO_WORDS, UnsupportedContent } from './request-content.ts';
+import { listJson } from './request-json.ts';
 import { ID_CHARACTERS_MAX, withUniqueCallIds } from './tool-call-ids.ts';
 
 type Item = JsonObject;
 
+/** Each message as the text of its items' JSON; of some there is nothing to say. */
+export const responsesWords = (): MessageWords<string> => keptWords((message) => itemsOf(message).map((item) => JSON.stringify(item)).join(','));
+
 /** The text of the items' JSON. */
-export function responsesInput(messages: readonly Message[]): string {
-  const items = withUniqueCallIds(messages, acceptedId).flatMap((message) =>
-    message.role === 'user' ? ofUser(message) : ofAssistant(message),
-  );
-  return JSON.stringify(items.length === 0 ? [userItem([])] : items);
+export function responsesInput(messages: readonly Message[], words: MessageWords<string>): string {
+  const items = words(withUniqueCallIds(messages, acceptedId)).filter((text) => text !== '');
+  return listJson(items.length === 0 ? [JSON.stringify(userItem([]))] : items);
+}
+
+function itemsOf(message: Message): readonly Item[] {
+  return message.role === 'user' ? ofUser(message) : ofAssistant(message);
 }
 
 function ofUser(message: Message): readonly Item[] {
@@ -105,7 +112,7 @@ function ofAssistant(message: Message): readonly Item[] {
       continue;
     }
     open = null;
-    items.push(...itemsOf(message, block));
+    items.push(...otherItems(message, block));
   }
   return items;
 }
@@ -114,7 +121,7 @@ function isSaid(block: Block): boolean {
   return block.type === 'tool_use' || (block.type === 'text' && block.text !== '');
 }
 
-function itemsOf(message: Message, block: Block): readonly Item[] {
+function otherItems(message: Message, block: Block): readonly Item[] {
   if (block.type === 'tool_use') return [callItem(block)];
   if (block.type !== 'reasoning') throw misplaced(message, block);
   const { item } = fieldsOf(block.provider);

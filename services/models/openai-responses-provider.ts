@@ -1,21 +1,20 @@
 /** OpenAI Responses, streamed: `{base_url}/responses`. Nothing of a conversation is kept there. */
+import type { MessageWords } from './message-words.ts';
 import type { ModelRequest, OfferedTool } from './model-provider.ts';
 import { OpenAiResponsesAnswer } from './openai-responses-answer.ts';
 import { reasoningOf } from './openai-responses-models.ts';
-import { responsesInput } from './openai-responses-prompt.ts';
+import { responsesInput, responsesWords } from './openai-responses-prompt.ts';
 import { bearerOf, type ProviderClient } from './provider-call.ts';
 import { schemaOf } from './request-content.ts';
 import { jsonOrNothing, objectJson } from './request-json.ts';
 import { parametersOf } from './request-parameters.ts';
 
-export const openAiResponses: ProviderClient = {
-  path: '/responses',
-  headers: bearerOf,
-  body: bodyOf,
-  answer: (onDelta) => new OpenAiResponsesAnswer(onDelta),
-};
+export function openAiResponses(): ProviderClient {
+  const words = responsesWords();
+  return { path: '/responses', headers: bearerOf, body: (request) => bodyOf(request, words), answer: (onDelta) => new OpenAiResponsesAnswer(onDelta) };
+}
 
-function bodyOf(request: ModelRequest): string {
+function bodyOf(request: ModelRequest, words: MessageWords<string>): string {
   const { system = '', tools, messages } = request;
   const { name } = request.model;
   const { max_output_tokens, temperature, reasoning_effort } = parametersOf(request);
@@ -31,7 +30,7 @@ function bodyOf(request: ModelRequest): string {
     temperature: reasoning.takesTemperature ? jsonOrNothing(temperature) : undefined,
     instructions: system === '' ? undefined : JSON.stringify(system),
     tools: tools.length === 0 ? undefined : JSON.stringify(tools.map(toolOf)),
-    input: responsesInput(messages),
+    input: responsesInput(messages, words),
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The ids of tool calls, as a provider takes them that refuses an id which comes again. An id that comes once goes back as
- * it came. Which result belongs to which call is told by the order.
+ * it came, and a message whose ids do is the same one. Which result belongs to which call is told by the order.
  */
 import type { Block, Message } from '../../machines/messages.ts';
 
@@ -16,15 +16,23 @@ export function withUniqueCallIds(messages: readonly Message[], accepted: (id: s
       const id = freeIdLike(accepted(block.id), taken);
       taken.add(id);
       unanswered.push(id);
-      return { ...block, id };
+      return id === block.id ? block : { ...block, id };
     }
     if (block.type !== 'tool_result') return block;
-    return { ...block, tool_use_id: unanswered.shift() ?? accepted(block.tool_use_id) };
+    const id = unanswered.shift() ?? accepted(block.tool_use_id);
+    return id === block.tool_use_id ? block : { ...block, tool_use_id: id };
   };
-  return messages.map(({ role, content }) => {
+  return messages.map((message) => {
+    const { role, content } = message;
     if (role === 'assistant') unanswered = [];
-    return { role, content: content.map(renamed) };
+    if (!content.some(isOfCall)) return message;
+    const blocks = content.map(renamed);
+    return blocks.every((block, index) => block === content[index]) ? message : { role, content: blocks };
   });
+}
+
+function isOfCall({ type }: Block): boolean {
+  return type === 'tool_use' || type === 'tool_result';
 }
 
 function freeIdLike(id: string, taken: ReadonlySet<string>): string {

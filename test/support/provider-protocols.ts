@@ -22,7 +22,7 @@ export interface Protocol {
 
 export const OPENAI_CHAT: Protocol = {
   name: 'openai-chat',
-  client: openAiChat,
+  client: openAiChat(),
   path: '/chat/completions',
   authorization: { header: 'authorization', withKey: (key) => `Bearer ${key}` },
   answer: (content) => eventStream([chatChunk({ content }, 'stop')]),
@@ -32,7 +32,7 @@ export const OPENAI_CHAT: Protocol = {
 
 export const ANTHROPIC: Protocol = {
   name: 'anthropic',
-  client: anthropic,
+  client: anthropic(),
   path: '/messages',
   authorization: { header: 'x-api-key', withKey: (key) => key },
   answer: (word) => typedStream([...anthropicBlock(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: word }])].concat(anthropicEnd('end_turn')), anthropicStart()),
@@ -42,7 +42,7 @@ export const ANTHROPIC: Protocol = {
 
 export const OPENAI_RESPONSES: Protocol = {
   name: 'openai-responses',
-  client: openAiResponses,
+  client: openAiResponses(),
   path: '/responses',
   authorization: { header: 'authorization', withKey: (key) => `Bearer ${key}` },
   answer: (word) => typedStream([...responsesMessage(0, word), responsesEnd()], responsesStart()),

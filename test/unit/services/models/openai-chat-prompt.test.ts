@@ -38,7 +38,7 @@ describe('a request', () => {
 
   it('bounds an answer of OpenAI itself by the name that its newer models take', async () => {
     const bodies: unknown[] = [];
-    const provider = modelProvider(openAiChat, {
+    const provider = modelProvider(openAiChat(), {
       apiKey: API_KEY,
       post: async ({ body }, listener) => {
         bodies.push(JSON.parse(body));
