@@ -99,6 +99,8 @@ class EventStream<T> implements Silent {
   readonly #ports: Ports;
   readonly #route: LogFacts;
   readonly #gone = new AbortController();
+  /** As its signal says, which takes long to say it. */
+  #isGone = false;
   /** Aborts when the stream is to end, whatever was to come: its token counts no more. */
   readonly #ended: AbortSignal | null;
   #items: AsyncIterator<T> | null = null;
@@ -125,6 +127,7 @@ class EventStream<T> implements Silent {
 
   readonly #abort = (): void => {
     this.#ports.keepalives.forget(this);
+    this.#isGone = true;
     this.#gone.abort();
     // What ends the items is heard by asking for the next.
     if (this.#isPaused) this.#ask();
@@ -133,7 +136,7 @@ class EventStream<T> implements Silent {
   begin(items: AsyncIterable<T>, frameOf: (item: T) => Frame | null): void {
     this.#items = items[Symbol.asyncIterator]();
     this.#frameOf = frameOf;
-    if (this.signal.aborted) {
+    if (this.#isGone) {
       // Nobody else answers any more: who is still there, with a token that ended just now, would wait for ever.
       this.#res.destroy();
     } else {
@@ -156,7 +159,7 @@ class EventStream<T> implements Silent {
       return;
     }
     try {
-      if (this.signal.aborted) {
+      if (this.#isGone) {
         void this.#items?.return?.();
         this.close();
         return;
@@ -168,7 +171,7 @@ class EventStream<T> implements Silent {
       this.#fail(error);
       return;
     }
-    if (!this.#res.writableNeedDrain || this.signal.aborted) {
+    if (!this.#res.writableNeedDrain || this.#isGone) {
       this.#ask();
       return;
     }
