@@ -154,7 +154,7 @@ export class FileJournal implements Journal {
   }
 
   async #commit(frame: Frame, mark: FrameMark): Promise<void> {
-    const bytes = encodeFrame(frame);
+    const bytes = encodeFrame(frame, mark.checksum);
     const tail = this.#tail;
     if (tail === null || this.#end.segmentBytes + bytes.length > SEGMENT_BYTES_MAX) {
       await this.#appendToNewSegment(frame.firstSequence, bytes, mark);

@@ -63,14 +63,14 @@ export function readSegmentHeader(bytes: Uint8Array): SegmentHeader | null {
   };
 }
 
-/** Header and payload in one piece, for one write. */
-export function encodeFrame({ firstSequence, recordCount, payload }: Frame): Uint8Array {
+/** Header and payload in one piece, for one write. `checksum`: of the payload, for whoever knows it. */
+export function encodeFrame({ firstSequence, recordCount, payload }: Frame, checksum = checksumOf(payload)): Uint8Array {
   const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payload.length);
   bytes.writeUInt32BE(FRAME_MARKER, 0);
   bytes.writeUInt32BE(payload.length, 4);
   bytes.writeBigUInt64BE(BigInt(firstSequence), 8);
   bytes.writeUInt32BE(recordCount, 16);
-  bytes.writeUInt32BE(checksumOf(payload), 20);
+  bytes.writeUInt32BE(checksum, 20);
   bytes.writeUInt32BE(checksumOf(bytes.subarray(0, 24)), 24);
   bytes.set(payload, FRAME_HEADER_BYTES);
   return bytes;
