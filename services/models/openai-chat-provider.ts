@@ -21,7 +21,7 @@ function bodyOf(request: ModelRequest, words: MessageWords<string>): string {
     model: JSON.stringify(model.name),
     stream: 'true',
     stream_options: '{"include_usage":true}',
-    [boundOf(addressOf(model))]: jsonOrNothing(max_output_tokens),
+    ...(max_output_tokens === undefined ? {} : { [boundOf(addressOf(model))]: String(max_output_tokens) }),
     temperature: jsonOrNothing(temperature),
     reasoning_effort: jsonOrNothing(reasoning_effort),
     tools: tools.length === 0 ? undefined : JSON.stringify(tools.map(toolOf)),

@@ -22,15 +22,38 @@ export interface ProviderConnections {
 }
 
 /** Makes a request that is ready to be sent. Throws where it cannot be written. */
-type Open = (request: ProviderRequest) => ClientRequest;
+type Open = (options: RequestOptions) => ClientRequest;
+
+/** Where a URL leads. */
+interface Place {
+  readonly isSecure: boolean;
+  readonly host: string;
+  /** Null for the usual one. */
+  readonly port: string | null;
+  readonly path: string;
+}
+
+// Far more than an operator configures. Taking a URL apart costs a fifth of a request, and there are few.
+const PLACES_MAX = 256;
 
 export function providerConnections(): ProviderConnections {
   const open = new Map<ClientRequest, Promise<void>>();
+  const places = new Map<string, Place>();
   let secure: Promise<Open> | null = null;
+  const placeAt = (url: string): Place => {
+    const known = places.get(url);
+    if (known !== undefined) return known;
+    if (places.size >= PLACES_MAX) places.clear();
+    const place = placeOf(new URL(url));
+    places.set(url, place);
+    return place;
+  };
   return {
     post: async (request, listener) => {
-      const outgoing = isSecure(request) ? (await (secure ??= loadHttps()))(request) : openPlain(request);
-      const answer = answered(outgoing, request, listener);
+      const place = placeAt(request.url);
+      const options = optionsFor(place, request);
+      const outgoing = place.isSecure ? (await (secure ??= loadHttps()))(options) : openPlain(options);
+      const answer = answered(outgoing, { place, body: request.body, listener });
       open.set(outgoing, answer);
       try {
         await answer;
@@ -46,13 +69,15 @@ export function providerConnections(): ProviderConnections {
   };
 }
 
-function isSecure({ url }: ProviderRequest): boolean {
-  return url.startsWith('https:');
+function placeOf({ protocol, hostname, port, pathname, search }: URL): Place {
+  // Sockets know addresses of the sixth version without their brackets.
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { isSecure: protocol === 'https:', host, port: port === '' ? null : port, path: `${pathname}${search}` };
 }
 
-const openPlain: Open = ({ url, headers }) =>
-  requestOverHttp(url, {
-    ...optionsWith(headers),
+const openPlain: Open = (options) =>
+  requestOverHttp({
+    ...options,
     // Without an agent there is nothing that could keep a connection.
     createConnection: ({ host, port }) => connect({ host: host ?? '', port: Number(port), noDelay: true }),
   });
@@ -62,15 +87,18 @@ async function loadHttps(): Promise<Open> {
   const { Agent, request: requestOverHttps } = await import('node:https');
   // It keeps what saves a second handshake with a server most of its work, and no connection.
   const agent = new Agent({ keepAlive: false });
-  return ({ url, headers }) => requestOverHttps(url, { ...optionsWith(headers), agent });
+  return (options) => requestOverHttps({ ...options, agent });
 }
 
-function optionsWith(headers: ProviderRequest['headers']): RequestOptions {
+function optionsFor({ host, port, path }: Place, { headers }: ProviderRequest): RequestOptions {
   // An answer that is packed could not be shown while it comes.
-  return { method: 'POST', headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'brain', ...headers } };
+  return { method: 'POST', host, port, path, headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'brain', ...headers } };
 }
 
-function answered(outgoing: ClientRequest, request: ProviderRequest, listener: AnswerListener): Promise<void> {
+function answered(
+  outgoing: ClientRequest,
+  { place, body, listener }: { readonly place: Place; readonly body: string; readonly listener: AnswerListener },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const { signal } = listener;
     let isOver = false;
@@ -95,7 +123,7 @@ function answered(outgoing: ClientRequest, request: ProviderRequest, listener: A
     outgoing.on('error', end);
     outgoing.on('close', lose);
     outgoing.on('socket', (socket) => {
-      socket.once(isSecure(request) ? 'secureConnect' : 'connect', () => {
+      socket.once(place.isSecure ? 'secureConnect' : 'connect', () => {
         clearTimeout(connecting);
         listener.onConnected();
       });
@@ -111,7 +139,7 @@ function answered(outgoing: ClientRequest, request: ProviderRequest, listener: A
       return;
     }
     signal.addEventListener('abort', hangUp, { once: true });
-    outgoing.end(request.body);
+    outgoing.end(body);
   });
 }
 

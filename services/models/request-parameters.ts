@@ -11,7 +11,8 @@ const schema = z.strictObject({
 
 export type RequestParameters = z.infer<typeof schema>;
 
-export function parametersOf({ parameters = {} }: ModelRequest): RequestParameters {
+export function parametersOf({ parameters }: ModelRequest): RequestParameters {
+  if (parameters === undefined) return {};
   const parsed = schema.safeParse(parameters);
   if (!parsed.success) throw new UnsupportedContent('these parameters');
   return parsed.data;
