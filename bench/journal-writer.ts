@@ -63,6 +63,7 @@ function unsynced(disk: NodeDisk): Disk {
     rename: (from, to) => disk.rename(from, to),
     remove: (path) => disk.remove(path),
     syncDirectory: () => Promise.resolve(),
+    openDirectory: () => Promise.resolve({ sync: () => Promise.resolve(), close: () => Promise.resolve() }),
     lock: (path) => disk.lock(path),
   };
 }

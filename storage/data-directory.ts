@@ -19,10 +19,13 @@
  */
 import { dirname } from 'node:path';
 import { isErrorCode } from './disk-failure.ts';
-import type { Disk, DiskLock } from './disk.ts';
+import type { Disk, DiskDirectory, DiskLock } from './disk.ts';
 import { rememberId } from './highest-id.ts';
 import { StorageError } from './journal.ts';
+import { SharedSync } from './shared-sync.ts';
 import { readFileIfThere, replaceFile } from './whole-file.ts';
+
+const SESSIONS = 'sessions';
 
 export const DATA_FORMAT_MARK = 'brain data directory, format 1\n';
 
@@ -42,16 +45,18 @@ export class DataDirectory {
   readonly log: StorageLog;
   readonly #root: string;
   readonly #lock: DiskLock;
+  readonly #sessions: SharedSync;
   readonly #users = new Set<Promise<unknown>>();
   readonly #ensured = new Set<string>();
   #tidying: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  private constructor({ disk, path, log }: DataDirectoryOptions, lock: DiskLock) {
+  private constructor({ disk, path, log }: DataDirectoryOptions, { lock, sessions }: { readonly lock: DiskLock; readonly sessions: DiskDirectory }) {
     this.disk = disk;
     this.log = log;
     this.#root = path;
     this.#lock = lock;
+    this.#sessions = new SharedSync(sessions);
   }
 
   /** Makes the directory what it should be where it is new. Rejects with `data_directory_locked` or `_unusable`. */
@@ -65,8 +70,9 @@ export class DataDirectory {
         throw new StorageError('data_directory_locked', `data directory ${path} is in use by another process`);
       }
       await prepare(disk, path);
-      const directory = new DataDirectory(options, lock);
-      for (const name of await disk.list(`${path}/trash`)) directory.#tidy(`trash/${name}`);
+      const trashed = await disk.list(`${path}/trash`);
+      const directory = new DataDirectory(options, { lock, sessions: await disk.openDirectory(`${path}/sessions`) });
+      for (const name of trashed) directory.#tidy(`trash/${name}`);
       return directory;
     } catch (error) {
       await lock?.release();
@@ -98,9 +104,15 @@ export class DataDirectory {
 
   /** Makes a move durable, also one of an earlier call; what was moved is removed when there is time. */
   async settleMove(relative: string, moved: string | null): Promise<void> {
-    await this.disk.syncDirectory(dirname(this.at(relative)));
+    const parent = dirname(relative);
+    await (parent === SESSIONS ? this.syncSessions() : this.disk.syncDirectory(this.at(parent)));
     await this.disk.syncDirectory(this.at('trash'));
     if (moved !== null) this.#tidy(moved);
+  }
+
+  /** Makes the names in `sessions/` durable that are there now. */
+  syncSessions(): Promise<void> {
+    return this.#sessions.sync();
   }
 
   /** Runs work on files outside of the sessions'. `close` waits for what has begun; nothing begins after it. */
@@ -127,6 +139,7 @@ export class DataDirectory {
     this.#isClosed = true;
     while (this.#users.size > 0) await Promise.allSettled(this.#users);
     await this.#tidying;
+    await this.#sessions.close();
     await this.#lock.release();
   }
 

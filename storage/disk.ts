@@ -20,6 +20,8 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Makes the entries of a directory durable: what was created, renamed or removed in it. */
   syncDirectory(path: string): Promise<void>;
+  /** The same for a directory that is flushed often, and that nobody renames or removes. */
+  openDirectory(path: string): Promise<DiskDirectory>;
   /** Takes the kernel's exclusive lock on a file, made where it is missing; null where another process holds it. */
   lock(path: string): Promise<DiskLock | null>;
 }
@@ -46,6 +48,12 @@ export interface DiskFile {
   /** The permission bits, as `chmod` takes them. */
   mode(): Promise<number>;
   /** Calls that come later, and those that are under way, may reject with `EBADF`; they never meet another file. */
+  close(): Promise<void>;
+}
+
+export interface DiskDirectory {
+  /** As `syncDirectory`. */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -170,7 +170,7 @@ export class FileJournal implements Journal {
     const journal = `sessions/${this.sessionId}/journal`;
     const isFirst = this.#tail === null;
     if (isFirst) await this.#disk.makeDirectory(this.#directory.at(journal));
-    const changed = isFirst ? [journal, `sessions/${this.sessionId}`, 'sessions'] : [journal];
+    const changed = isFirst ? [journal, `sessions/${this.sessionId}`] : [journal];
     const path = this.#directory.at(`${journal}/${segmentName(firstSequence)}`);
     const segment = new OpenSegment(firstSequence, await this.#disk.open(path, 'create-through'));
     try {
@@ -179,6 +179,7 @@ export class FileJournal implements Journal {
         segment.append(Buffer.concat([encodeSegmentHeader(this.sessionId, firstSequence), frame]), 0),
         // Beside it and not behind it: a name that is durable before its frame is the name of an incomplete write, too.
         ...changed.map((name) => this.#disk.syncDirectory(this.#directory.at(name))),
+        ...(isFirst ? [this.#directory.syncSessions()] : []),
       ]);
     } catch (error) {
       await closeQuietly(segment);

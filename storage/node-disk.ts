@@ -11,7 +11,7 @@
 import * as fs from 'node:fs';
 import { tryLock } from 'fs-native-extensions';
 import { isErrorCode } from './disk-failure.ts';
-import type { DiskFile, DiskLock, OpenMode, WatchableDisk } from './disk.ts';
+import type { DiskDirectory, DiskFile, DiskLock, OpenMode, WatchableDisk } from './disk.ts';
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -76,6 +76,11 @@ export class NodeDisk implements WatchableDisk {
     }
   }
 
+  async openDirectory(path: string): Promise<DiskDirectory> {
+    const file = new NodeDiskFile(await openDescriptor(path, O_RDONLY), { syncsAfterWrites: false });
+    return { sync: () => file.syncAll(), close: () => file.close() };
+  }
+
   async lock(path: string): Promise<DiskLock | null> {
     const descriptor = await openDescriptor(path, LOCK_FLAGS);
     try {
@@ -138,6 +143,13 @@ class NodeDiskFile implements DiskFile {
   sync(): Promise<void> {
     return this.#call((descriptor, done) => {
       fs.fdatasync(descriptor, done);
+    });
+  }
+
+  /** Also what `fdatasync` leaves out, which of a directory is nothing to be sure of. */
+  syncAll(): Promise<void> {
+    return this.#call((descriptor, done) => {
+      fs.fsync(descriptor, done);
     });
   }
 

@@ -1,5 +1,5 @@
 /** A disk that knows how many of the files opened through it are not closed. */
-import type { Disk, DiskFile, DiskLock, OpenMode } from '../../storage/disk.ts';
+import type { Disk, DiskDirectory, DiskFile, DiskLock, OpenMode } from '../../storage/disk.ts';
 
 export class HandleCount implements Disk {
   readonly #disk: Disk;
@@ -49,6 +49,10 @@ export class HandleCount implements Disk {
 
   syncDirectory(path: string): Promise<void> {
     return this.#disk.syncDirectory(path);
+  }
+
+  openDirectory(path: string): Promise<DiskDirectory> {
+    return this.#disk.openDirectory(path);
   }
 
   lock(path: string): Promise<DiskLock | null> {

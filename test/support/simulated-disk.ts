@@ -18,7 +18,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { DiskFile, DiskLock, OpenMode, WatchableDisk } from '../../storage/disk.ts';
+import type { DiskDirectory, DiskFile, DiskLock, OpenMode, WatchableDisk } from '../../storage/disk.ts';
 import { SimulatedDirectory, SimulatedFile, type ByteRange, type SimulatedNode } from './simulated-nodes.ts';
 
 export type DiskCallKind =
@@ -335,6 +335,13 @@ export class SimulatedProcess implements WatchableDisk {
 
   syncDirectory(path: string): Promise<void> {
     return this.#disk.call(this, { kind: 'syncDirectory', path }, () => this.#disk.syncDirectory(path));
+  }
+
+  openDirectory(path: string): Promise<DiskDirectory> {
+    return this.#disk.call(this, { kind: 'open', path }, () => {
+      this.#disk.list(path);
+      return { sync: () => this.syncDirectory(path), close: () => this.#disk.call(this, { kind: 'close', path }, () => undefined) };
+    });
   }
 
   /** By what is in the file: times are the world's. */

@@ -118,6 +118,16 @@ describe('the real disk', () => {
     expect(await disk.list(root)).toEqual(['a']);
   });
 
+  it('flushes a directory that it keeps open, until that is closed', async () => {
+    const directory = await disk.openDirectory(root);
+    await (await disk.open(join(root, 'file'), 'create')).close();
+    await Promise.all([directory.sync(), directory.sync()]);
+    await directory.close();
+
+    expect(await codeOf(directory.sync())).toBe('EBADF');
+    expect(await codeOf(disk.openDirectory(join(root, 'none')))).toBe('ENOENT');
+  });
+
   it('has a stamp of each file, another after each write, and none of what is not there', async () => {
     const path = join(root, 'file');
     expect([await disk.stamp(path), await disk.stamp(join(root, 'none/file'))]).toEqual([null, null]);
