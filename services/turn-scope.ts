@@ -10,6 +10,7 @@ import type { Sequence, SessionCreated, TurnFailureCode } from '../machines/reco
 import type { Intake } from './intake.ts';
 import type { LiveContent, LiveEvent } from './session-service.ts';
 import type { Clock } from './ports.ts';
+import { StopSignal } from './stop-signal.ts';
 import type { TelemetrySink } from './telemetry.ts';
 import type { Receipt, SessionActor } from './session-actor.ts';
 
@@ -28,9 +29,6 @@ export interface TurnFailure {
   readonly message: string;
 }
 
-/** What a stopped turn aborts with: made once, as most turns are stopped where nobody looks. */
-const STOPPED = new DOMException('the turn was stopped', 'AbortError');
-
 export class TurnScope {
   readonly sessionId: string;
   readonly messageSequence: Sequence;
@@ -41,9 +39,7 @@ export class TurnScope {
   readonly clock: Clock;
   readonly #live: (event: LiveEvent) => void;
   readonly #sink: TelemetrySink;
-  /** Null as long as nobody asks for the signal. */
-  #abort: AbortController | null = null;
-  #isStopped = false;
+  readonly #stop = new StopSignal();
   readonly #executors = new Set<Promise<unknown>>();
   /** Resolves when the turn is stopped. */
   readonly whenStopped: Promise<void>;
@@ -86,13 +82,11 @@ export class TurnScope {
 
   /** Aborts when the turn is stopped. */
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#isStopped) this.#abort.abort(STOPPED);
-    return this.#abort.signal;
+    return this.#stop.signal;
   }
 
   get isStopped(): boolean {
-    return this.#isStopped;
+    return this.#stop.isStopped;
   }
 
   /** Whether the turn is closed: its host services take nothing any more. */
@@ -122,9 +116,8 @@ export class TurnScope {
 
   /** Starts nothing new, and tells everybody to stop. The cleanup bound begins. */
   stop(): void {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    this.#abort?.abort(STOPPED);
+    if (this.isStopped) return;
+    this.#stop.stop();
     this.#resolveStopped();
     this.#cancelBound = this.clock.after(this.limits.cancelMs, () => {
       this.#resolveBoundOver();

@@ -1,17 +1,17 @@
 /** A tool of this server's own process. Closing a call is how it is told, through its signal, to stop. */
 import type { JsonValue } from '../../machines/messages.ts';
+import { StopSignal } from '../stop-signal.ts';
 import type { StartedCall, ToolAnswer, ToolExecutor } from './tool-executor.ts';
 import type { Tool, ToolContext } from './tool.ts';
-
-/** What a call is aborted with once it is over: made once, as hardly any tool still listens then. */
-const CLOSED = new DOMException('the call is over', 'AbortError');
 
 export function ownTool(tool: Tool, sessionId: string): ToolExecutor {
   return {
     invoke: ({ input, sequence, listener }: StartedCall) => {
-      const abort = new AbortController();
+      const stop = new StopSignal();
       const answer = run(tool, input, {
-        signal: abort.signal,
+        get signal() {
+          return stop.signal;
+        },
         session_id: sessionId,
         sequence,
         emit: (type, data) => listener.emit(type, data),
@@ -26,7 +26,7 @@ export function ownTool(tool: Tool, sessionId: string): ToolExecutor {
         // Nobody reported it: it was waited for here.
         recorded: () => undefined,
         close: async () => {
-          abort.abort(CLOSED);
+          stop.stop();
           await answer;
         },
       };
