@@ -50,7 +50,7 @@ const MESSAGE_OF_CANCEL: Readonly<Record<string, string>> = {
 /** Closes every open effect but the activation, oldest first. */
 export function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {
   const message_sequence = draft.context.turn?.message_sequence ?? 0;
-  for (const { sequence: started_sequence, kind } of draft.context.open) {
+  for (const { sequence: started_sequence, kind, effect } of draft.context.open) {
     const failure = { started_sequence, outcome, code: outcome, message: MESSAGE_OF_OPEN[outcome] };
     switch (kind) {
       case 'activation':
@@ -63,7 +63,7 @@ export function closeOpenEffects(draft: Draft, outcome: OpenOutcome): void {
           message_sequence,
           started_sequence,
           outcome,
-          output: toolOutputOf(outcome, draft.context.repeatable[started_sequence] ?? 'once'),
+          output: toolOutputOf(outcome, effect),
           is_error: true,
         });
         break;

@@ -34,6 +34,8 @@ export interface EnvironmentFacts {
 export interface OpenEffect {
   readonly sequence: Sequence;
   readonly kind: EffectKind;
+  /** What a repeat of it would do; of a tool call its own, of anything else `once`. */
+  readonly effect: SideEffect;
 }
 
 export interface TurnFacts {
@@ -56,8 +58,6 @@ export interface SessionContext {
   readonly queue: readonly Sequence[];
   /** The started effects without a terminal record, oldest first. A list: objects with numbers for keys are slow to copy. */
   readonly open: readonly OpenEffect[];
-  /** The open tool calls that may be repeated without harm, by sequence, and why. */
-  readonly repeatable: Readonly<Record<Sequence, Exclude<SideEffect, 'once'>>>;
   /** The environments whose setup was started, by name. */
   readonly environments: Readonly<Record<string, EnvironmentFacts>>;
   readonly turn: TurnFacts | null;
@@ -73,21 +73,30 @@ export const NO_SESSION: SessionContext = {
   checkpoint: null,
   queue: [],
   open: [],
-  repeatable: {},
   environments: {},
   turn: null,
   end: null,
 };
 
 /** The facts as they are saved. */
-export type SavedContext = Omit<SessionContext, 'open'> & { readonly open: Readonly<Record<Sequence, EffectKind>> };
+export type SavedContext = Omit<SessionContext, 'open'> & {
+  readonly open: Readonly<Record<Sequence, EffectKind>>;
+  /** The open tool calls that may be repeated without harm, and why. */
+  readonly repeatable: Readonly<Record<Sequence, SideEffect>>;
+};
 
 export function savedContext(context: SessionContext): SavedContext {
-  return { ...context, open: Object.fromEntries(context.open.map(({ sequence, kind }) => [sequence, kind])) };
+  const repeatable = context.open.filter(({ effect }) => effect !== 'once');
+  return {
+    ...context,
+    open: Object.fromEntries(context.open.map(({ sequence, kind }) => [sequence, kind])),
+    repeatable: Object.fromEntries(repeatable.map(({ sequence, effect }) => [sequence, effect])),
+  };
 }
 
-export function contextFrom(saved: SavedContext): SessionContext {
-  return { ...saved, open: Object.entries(saved.open).map(([sequence, kind]) => ({ sequence: Number(sequence), kind })) };
+export function contextFrom({ open, repeatable, ...saved }: SavedContext): SessionContext {
+  const effectOf = (sequence: Sequence): SideEffect => repeatable[sequence] ?? 'once';
+  return { ...saved, open: Object.entries(open).map(([key, kind]) => ({ sequence: Number(key), kind, effect: effectOf(Number(key)) })) };
 }
 
 /** The kind of effect that a record type opens. */
@@ -169,11 +178,8 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
       return opening(context, record);
     case 'model_call_started':
       return opening(context, record);
-    case 'tool_call_started': {
-      const { effect } = record.data;
-      if (effect !== 'once') context.repeatable = { ...context.repeatable, [record.sequence]: effect };
-      return opening(context, record);
-    }
+    case 'tool_call_started':
+      return opening(context, record, record.data.effect);
     case 'environment_setup_started':
       return withStanding(opening(context, record), record.data.environment, { standing: 'setting_up', operation: record.sequence });
     case 'environment_detach_started':
@@ -185,15 +191,11 @@ export function contextAfter(before: SessionContext, record: NewRecord): Session
     case 'activation_failed':
     case 'model_call_ended':
     case 'model_call_failed':
+    case 'tool_call_ended':
     case 'environment_detach_ended':
     case 'environment_detach_failed':
     case 'environment_teardown_failed':
       return closing(context, record.data.started_sequence);
-    case 'tool_call_ended': {
-      const { started_sequence } = record.data;
-      context.repeatable = without(context.repeatable, started_sequence);
-      return closing(context, started_sequence);
-    }
     case 'environment_setup_ended':
       return settling(context, record.data.started_sequence, 'attached');
     case 'environment_setup_failed':
@@ -230,7 +232,6 @@ function nextOf(before: SessionContext, last_sequence: Sequence): NextContext {
     checkpoint: before.checkpoint,
     queue: before.queue,
     open: before.open,
-    repeatable: before.repeatable,
     environments: before.environments,
     turn: before.turn,
     end: before.end,
@@ -256,8 +257,13 @@ function checkpointAt(context: SessionContext): CheckpointPosition {
   return { sequence: context.last_sequence, transcript_length: context.transcript_length };
 }
 
-function opening(context: NextContext, { sequence, type }: { readonly sequence: Sequence; readonly type: keyof typeof OPENS }): NextContext {
-  context.open = [...context.open, { sequence, kind: OPENS[type] }];
+interface Opening {
+  readonly sequence: Sequence;
+  readonly type: keyof typeof OPENS;
+}
+
+function opening(context: NextContext, { sequence, type }: Opening, effect: SideEffect = 'once'): NextContext {
+  context.open = [...context.open, { sequence, kind: OPENS[type], effect }];
   return context;
 }
 
@@ -281,10 +287,4 @@ function standingAfterFailedSetup(outcome: EffectOutcome): EnvironmentStanding {
 function withStanding(context: NextContext, name: string, facts: EnvironmentFacts): NextContext {
   context.environments = { ...context.environments, [name]: facts };
   return context;
-}
-
-function without<T>(bySequence: Readonly<Record<Sequence, T>>, closed: Sequence): Readonly<Record<Sequence, T>> {
-  if (!(closed in bySequence)) return bySequence;
-  const { [closed]: _, ...rest } = bySequence;
-  return rest;
 }

@@ -194,7 +194,7 @@ export class SessionEntry {
           this.#committed(actor, records, payloadBytes);
         },
         quiet: () => {
-          void this.#rest(actor, opened.journal, checkpoints);
+          if (isAtRest(actor)) void this.#rest(actor, opened.journal, checkpoints);
         },
         spent: (error) => {
           this.#discard(actor, error);
@@ -223,9 +223,8 @@ export class SessionEntry {
     feed.committed(this.sessionId, records, payloadBytes);
   }
 
-  /** Called whenever the actor has nothing to do: it is released where its state is one of rest. */
+  /** Called whenever the actor has nothing to do and its state is one of rest: it is released. */
   async #rest(actor: SessionActor, journal: Journal, checkpoints: Checkpoints): Promise<void> {
-    if (!isAtRest(actor)) return;
     if (isRetained(actor)) this.#suspendLater(actor);
     const writing = checkpoints.writeIfDue(journal, actor.state);
     if (writing !== null) await writing.finally(this.#files.hold());

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TOOL_OUTPUT_OF, toolOutputOf } from '../../../machines/close-turn.ts';
 import { isRemovalDue } from '../../../machines/recover.ts';
 import type { Sequence } from '../../../machines/records.ts';
-import { CREATED, environmentOf, startTurn, Story, storyAtWork } from '../../support/session-story.ts';
+import { CREATED, environmentOf, snapshotOf, startTurn, Story, storyAtWork } from '../../support/session-story.ts';
 
 const SETUP = { environment: 'laptop', request: { type: 'setup', configuration: {} } } as const;
 
@@ -151,7 +151,7 @@ describe('recover', () => {
     expect(told?.output).toMatch(says);
     expect(told?.output).toBe(toolOutputOf('unknown', effect));
     expect(told).toMatchObject({ outcome: 'unknown', is_error: true });
-    expect(story.state.context.repeatable).toEqual({});
+    expect(snapshotOf(story.state).chart.context.repeatable).toEqual({});
   });
 
   it.each(['cancelled', 'timeout'] as const)('S-121: tells the same of a call that is %s, whatever a repeat would do, and not that it was undone', (outcome) => {

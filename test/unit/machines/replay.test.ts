@@ -147,6 +147,17 @@ describe('SessionState.toSnapshot', () => {
     expect(throughJson(taken)).toEqual(then);
   });
 
+  it('says of each open call what a repeat of it would do', () => {
+    const { story, message } = storyAtWork();
+    const call = { tool: 'mail', tool_use_id: 'a', input_text: '{}', deadline: null } as const;
+    const calls = (['read', 'once', 'idempotent'] as const).map((effect) => ({ ...call, effect }));
+    story.command({ kind: 'start_tool_calls', message_sequence: message, calls });
+    const [, ...open] = story.state.context.open;
+
+    expect(open.map(({ effect }) => effect)).toEqual(['read', 'once', 'idempotent']);
+    expect(SessionState.from(snapshotOf(story.state)).context).toEqual(story.state.context);
+  });
+
   it('cannot be made into a session in a state that the chart does not have', () => {
     const saved = snapshotOf(storyAtWork().story.state);
 
