@@ -226,6 +226,28 @@ describe('a request', () => {
   });
 });
 
+describe('the parameters of a request', () => {
+  it.each([
+    ['claude-opus-4-6', {}, { max_tokens: 128_000, temperature: 0.5 }],
+    ['claude-opus-4-6', { max_output_tokens: 10 }, { max_tokens: 10, temperature: 0.5 }],
+    ['claude-opus-4-6', { reasoning_effort: 'high' }, { max_tokens: 128_000, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+    ['claude-sonnet-4-5', { reasoning_effort: 'low', max_output_tokens: 10 }, { max_tokens: 2058, thinking: { type: 'enabled', budget_tokens: 2048 } }],
+    ['claude-sonnet-5', {}, { max_tokens: 128_000 }],
+    ['another/model', {}, { max_tokens: 4096, temperature: 0.5 }],
+  ])('are for %s and a temperature, with %j besides, what it takes', (name, parameters, expected) => {
+    const request: ModelRequest = {
+      model: { provider: 'some', name, protocol: 'anthropic', base_url: 'http://a.test/v1' },
+      messages: [],
+      tools: [],
+      parameters: { temperature: 0.5, ...parameters },
+    };
+
+    const { model: _model, messages: _messages, stream: _stream, ...rest } = JSON.parse(ANTHROPIC.client.body(request)) as Record<string, unknown>;
+
+    expect(rest).toEqual(expected);
+  });
+});
+
 function isUsualObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

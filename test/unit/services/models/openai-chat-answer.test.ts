@@ -103,11 +103,64 @@ describe('a whole answer', () => {
     expect(await callsOf(without)).toEqual([['call_0', '{"n":1}'], ['call_1', '{"n":2}']]);
   });
 
+  it('takes a content in parts, with what the model thought among them', async () => {
+    const thinking = [{ type: 'text', text: 'Let ' }, { type: 'text', text: 'me see.' }, { type: 'other' }];
+    const parts = [
+      chatChunk({ content: [{ type: 'thinking', thinking }, { type: 'text', text: 'It' }, { type: 'reference', reference_ids: [1] }] }),
+      chatChunk({ content: [{ type: 'text', text: ' is.' }] }, 'stop'),
+    ];
+
+    const { outcome, deltas } = await stage.call({ steps: [{ send: eventStream(parts) }] });
+
+    expect(messageOf(outcome).content).toEqual([
+      { type: 'reasoning', text: 'Let me see.' },
+      { type: 'text', text: 'It is.' },
+    ]);
+    expect(joined(deltas)).toEqual({ reasoning: 'Let me see.', text: 'It is.' });
+  });
+
+  it('keeps words and reasoning apart that take turns, and begins anew after a call', async () => {
+    const call = { tool_calls: [{ index: 0, id: 'x', function: { name: 'add', arguments: '{}' } }] };
+    const chunks = [{ reasoning: 'a' }, { content: 'b' }, { reasoning: 'c', content: 'd' }, { content: 'e' }, { reasoning: 'f' }, call, { reasoning: 'g' }];
+
+    const { outcome } = await stage.call({ steps: [{ send: eventStream([...chunks.map((delta) => chatChunk(delta)), chatChunk({}, 'tool_calls')]) }] });
+
+    const provider = { field: 'reasoning' };
+    expect(messageOf(outcome).content).toEqual([
+      { type: 'reasoning', text: 'a', provider },
+      { type: 'text', text: 'b' },
+      { type: 'reasoning', text: 'c', provider },
+      { type: 'text', text: 'de' },
+      { type: 'reasoning', text: 'f', provider },
+      { type: 'reasoning', text: 'g', provider },
+      { type: 'tool_use', id: 'x', name: 'add', input: {}, input_text: '{}' },
+    ]);
+  });
+
+  it('shows a refusal as words, and says that it is one', async () => {
+    const refused = [chatChunk({ refusal: null, content: null }), chatChunk({ refusal: 'I will ' }), chatChunk({ refusal: 'not.' }), chatChunk({ refusal: false }, 'stop')];
+
+    const { outcome } = await stage.call({ steps: [{ send: eventStream(refused) }] });
+
+    expect(outcome).toMatchObject({ outcome: 'ended', finish_reason: 'content_filter', message: { content: [{ type: 'text', text: 'I will not.' }] } });
+  });
+
+  it('is over with its last word, whether the connection closes or not, and without it where the body ends', async () => {
+    const never = new Promise(() => undefined);
+    const said = [chatChunk({ content: 'x' }, 'stop')];
+    const withoutLast = said.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+
+    for (const steps of [[{ send: eventStream(said) }, { hold: never }], [{ send: eventStream(said) }, { end: 'mid_chunk' as const }], [{ send: withoutLast }]]) {
+      expect((await stage.call({ steps })).outcome).toMatchObject({ outcome: 'ended', finish_reason: 'stop' });
+    }
+  });
+
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
     ['content_filter', 'content_filter'],
     ['tool_calls', 'tool_calls'],
+    ['function_call', 'tool_calls'],
   ])('says %s where the provider does', async (raw, reason) => {
     const { outcome } = await stage.call({ steps: [{ send: eventStream([chatChunk({ content: 'x' }), chatChunk({}, raw)]) }] });
 
@@ -163,6 +216,10 @@ describe('an answer that is not whole', () => {
     ['no chunk at all', [], 'incomplete_answer'],
     ['a chunk that is no JSON', [chatChunk({ content: 'x' }), '{"choices":[', chatChunk({}, 'stop')], 'malformed_stream'],
     ['a chunk of another shape', [chatChunk({ content: 5 }), chatChunk({}, 'stop')], 'malformed_stream'],
+    ['a chunk of another role', [chatChunk({ role: 'user', content: 'x' }), chatChunk({}, 'stop')], 'malformed_stream'],
+    ['a chunk without choices', [{ id: 'x' }, chatChunk({}, 'stop')], 'malformed_stream'],
+    ['a call that is none', [chatChunk({ tool_calls: [5] }), chatChunk({}, 'tool_calls')], 'malformed_stream'],
+    ['a finish that is no word', [chatChunk({ content: 'x' }), { choices: [{ delta: {}, finish_reason: 5 }] }, chatChunk({}, 'stop')], 'malformed_stream'],
     ['a call without a name', [chatChunk({ tool_calls: [{ index: 0, id: 'x', function: { arguments: '{}' } }] }), chatChunk({}, 'tool_calls')], 'malformed_stream'],
     [
       'a piece that belongs to no call',

@@ -132,6 +132,8 @@ describe('a request', () => {
       { type: 'image', url: 'https://example.test/a.png', media_type: 'image/png' },
       { type: 'file', url: 'data:text/plain,a%20b', media_type: 'text/plain' },
       { type: 'file', url: 'data:application/pdf;base64,AAAA', media_type: 'application/pdf' },
+      { type: 'file', url: 'data:audio/mpeg;base64,AAAA', media_type: 'audio/mpeg' },
+      { type: 'image', url: 'data:image/*;base64,AAAA', media_type: 'image/*' },
     ];
 
     expect((await stage.sent({ messages: [{ role: 'user', content }] }))['messages']).toMatchObject([
@@ -140,6 +142,8 @@ describe('a request', () => {
           { type: 'image_url', image_url: { url: 'https://example.test/a.png' } },
           { type: 'text', text: 'a b' },
           { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } },
+          { type: 'input_audio', input_audio: { format: 'mp3', data: 'AAAA' } },
+          { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AAAA' } },
         ],
       },
     ]);

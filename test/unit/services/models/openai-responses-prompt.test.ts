@@ -168,3 +168,26 @@ describe('a request', () => {
     expect(server.requests).toEqual([]);
   });
 });
+
+describe('the parameters of a request', () => {
+  const encrypted = ['reasoning.encrypted_content'];
+
+  it.each([
+    ['gpt-4o', {}, { temperature: 0.5 }],
+    ['gpt-4o', { reasoning_effort: 'low' }, { include: encrypted, reasoning: { effort: 'low' } }],
+    ['o3', {}, { include: encrypted }],
+    ['gpt-5.1', { reasoning_effort: 'none' }, { include: encrypted, reasoning: { effort: 'none' }, temperature: 0.5 }],
+    ['gpt-6', { reasoning_effort: 'minimal' }, { include: encrypted }],
+  ])('are for %s and a temperature, with %j besides, what it takes', (name, parameters, expected) => {
+    const request: ModelRequest = {
+      model: { provider: 'some', name, protocol: 'openai-responses', base_url: 'http://a.test/v1' },
+      messages: [],
+      tools: [],
+      parameters: { temperature: 0.5, ...parameters },
+    };
+
+    const { model: _model, input: _input, stream: _stream, store: _store, ...rest } = JSON.parse(OPENAI_RESPONSES.client.body(request)) as Record<string, unknown>;
+
+    expect(rest).toEqual(expected);
+  });
+});

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { PROTOCOLS } from '../../../support/provider-protocols.ts';
 import { ProviderStage } from './provider-stage.ts';
 
@@ -53,21 +53,55 @@ describe.each(PROTOCOLS)('the network to models, over $name', (protocol) => {
     expect(endless.outcome).toMatchObject({ outcome: 'failed', code: 'http_500' });
   });
 
-  it('is failed where the connection was not made: nothing can have been sent', async () => {
-    // It takes a connection, and lets it go before it is secured.
-    const hasClosed: Promise<void>[] = [];
+  /** Takes connections, and does with each what it is told. */
+  async function listen(take: (socket: Socket) => void): Promise<string> {
     const server = createServer((socket) => {
-      hasClosed.push(new Promise((resolve) => socket.once('close', () => resolve())));
-      socket.once('data', () => socket.end('no'));
+      socket.on('error', () => undefined);
+      take(socket);
     });
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    return `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/v1`;
+  }
 
-    expect(await stage.ask(`https://127.0.0.1:${port}/v1`)).toMatchObject({ outcome: 'failed', code: 'not_sent' });
-    await Promise.all(hasClosed);
-    expect(hasClosed).toHaveLength(1);
+  it('is failed where the connection was let go before it was secured: nothing can have been sent', async () => {
+    let connections = 0;
+    const place = await listen((socket) => {
+      connections += 1;
+      socket.once('data', () => socket.end('no'));
+    });
+
+    expect(await stage.ask(`https://${place}`)).toMatchObject({ outcome: 'failed', code: 'not_sent' });
+    expect(connections).toBe(1);
+  });
+
+  it('waits ten seconds for a connection, and for an answer without an end', async () => {
+    const heard: Socket[] = [];
+    const place = await listen((socket) => socket.once('data', () => heard.push(socket)));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const ends: string[] = [];
+      const asked = [`https://${place}`, `http://${place}`].map(async (url) => {
+        const outcome = await stage.ask(url);
+        ends.push(outcome.outcome === 'ended' ? 'ended' : outcome.code);
+      });
+      // One has said hello and the other all that it has to say. Neither hears a word.
+      while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
+
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect(ends).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1);
+      await asked[0];
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      expect(ends).toEqual(['connect_timeout']);
+
+      for (const socket of heard) socket.destroy();
+      await asked[1];
+      expect(ends).toEqual(['connect_timeout', 'connection_lost']);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is failed where a key cannot stand in a header, and does not show it', async () => {
