@@ -6,6 +6,8 @@
  *   I2. Text is cut after it was searched: half a secret is not found any more.
  *   I3. A model's message is searched as it will be read: its texts together, and a tool call's arguments as what they
  *       parse to.
+ *   I4. What is kept was taken in before. It is searched again only once for each set of secrets in use, and nothing else
+ *       of it is looked at: what a conversation costs is what is new in it.
  */
 import type { Block, JsonValue, Message } from '../machines/messages.ts';
 import { MESSAGE_DEPTH_MAX, PLAIN_DATA_DEPTH_MAX, plainData, plainText, type PlainData } from '../machines/plain-data.ts';
