@@ -12,6 +12,7 @@ export interface CreateBody {
 }
 
 export const PLAIN_SESSION: CreateBody = { model: { provider: 'openai', name: 'plain' } };
+export const TOOL_SESSION: CreateBody = { model: { provider: 'openai', name: 'tools' }, tools: ['look'] };
 
 export class Client {
   readonly url: string;

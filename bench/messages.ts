@@ -3,19 +3,19 @@ import { dataDirectory, type Bench } from './bench.ts';
 import { Follower } from './follower.ts';
 import { timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
+import { warmUp } from './warm-up.ts';
 
 const INPUT = 'How long does it take to hear this?';
 const SHORT_SAMPLES = 20;
 const LONG_SAMPLES = 60;
 /** As many as wait beside the one that runs. */
 const QUEUE_MESSAGES = 16;
-const WARM_UP = 50;
 
 export async function measureMessages(bench: Bench): Promise<void> {
   const server = await ServerUnderTest.start({ dataDirectory: await dataDirectory(bench), modelUrl: bench.model.client.url });
   const samples = bench.isLong ? LONG_SAMPLES : SHORT_SAMPLES;
   const rounds = bench.isLong ? 9 : 5;
-  for (let warm = 0; warm < WARM_UP; warm += 1) await server.client.send(await server.client.create(), INPUT);
+  await warmUp(server.client);
   for (let round = 0; round < rounds; round += 1) {
     const { findings, yardsticks } = bench;
     const created = await yardsticks.inFlushes(samples, async () => ({ create: await timed(() => server.client.create()) }));

@@ -1,22 +1,21 @@
 /** Turns: how long one takes, and how many a second. What the scripted model takes of it is not the server's. */
 import { dataDirectory, type Bench } from './bench.ts';
-import { PLAIN_SESSION, type CreateBody } from './client.ts';
+import { PLAIN_SESSION, TOOL_SESSION } from './client.ts';
 import { inParallel } from './in-parallel.ts';
 import { rateOf, timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 import { p50 } from './statistics.ts';
+import { warmUp } from './warm-up.ts';
 
 /** What a client of the model would send of its own: as large as the first request of a session. */
 const MODEL_REQUEST = { model: 'plain', stream: true, messages: [{ role: 'user', content: 'How long does it take to hear this?' }] };
 const INPUT = 'How long does it take to hear this?';
-const TOOL_SESSION: CreateBody = { model: { provider: 'openai', name: 'tools' }, tools: ['look'] };
 /** Of a turn with two rounds of tools: one each, and one for the answer. */
 const TOOL_LOOP_MODEL_CALLS = 3;
 /** As many as the percentile needs, and more where there is time. */
 const SHORT_SAMPLES = 20;
 const LONG_SAMPLES = 60;
 const CREATE_WIDTH = 16;
-const WARM_UP_TURNS = 200;
 
 export async function measureTurns(bench: Bench): Promise<void> {
   const { findings, yardsticks, isLong, profileDirectory } = bench;
@@ -24,18 +23,13 @@ export async function measureTurns(bench: Bench): Promise<void> {
   const server = await ServerUnderTest.start({ dataDirectory: await dataDirectory(bench), modelUrl: bench.model.client.url, nodeFlags });
   const samples = isLong ? LONG_SAMPLES : SHORT_SAMPLES;
   const rounds = isLong ? 9 : 5;
-  await warmUp(server);
+  await warmUp(server.client);
   for (let round = 0; round < rounds; round += 1) {
     findings.add('turn_echo', await turnMs(bench, server, samples) / (await yardsticks.echoMs(4 * samples)));
     await measureToolLoop(bench, server, samples);
     await measureRates(bench, server, isLong ? 4 : 0.8);
   }
   await server.stop();
-}
-
-async function warmUp({ client }: ServerUnderTest): Promise<void> {
-  const ids = await inParallel(Array.from({ length: CREATE_WIDTH }), CREATE_WIDTH, () => client.create());
-  await inParallel(Array.from({ length: WARM_UP_TURNS }), 1, async (_, index) => client.send(ids[index % ids.length] ?? '', INPUT));
 }
 
 /** Answers its p50, less the model's time, and tells it in F. */
