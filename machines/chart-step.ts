@@ -21,13 +21,16 @@ interface Place {
   readonly snapshot: SessionSnapshot;
 }
 
-const PLACES = CHART_STATES.map(
-  (state): Place => ({ state, snapshot: sessionChart.resolveState({ value: valueOf(state), context: NO_SESSION }) }),
-);
-const BY_STATE = new Map<string, Place>(PLACES.map((place) => [place.state, place]));
+const PLACES: readonly Place[] = CHART_STATES.map((state) => ({
+  state,
+  snapshot: sessionChart.resolveState({ value: valueOf(state), context: NO_SESSION }),
+}));
+const BY_STATE: ReadonlyMap<string, Place> = new Map(PLACES.map((place) => [place.state, place]));
 /** By what a snapshot has as its value, which all snapshots of a state share. */
-const BY_VALUE = new Map<unknown, Place>(PLACES.map((place) => [place.snapshot.value, place]));
-const BY_NODE = new Map<unknown, Place>(PLACES.map((place) => [sessionChart.getStateNodeById(`${sessionChart.id}.${place.state}`), place]));
+const BY_VALUE: ReadonlyMap<unknown, Place> = new Map(PLACES.map((place) => [place.snapshot.value, place]));
+const BY_NODE: ReadonlyMap<unknown, Place> = new Map(
+  PLACES.map((place) => [sessionChart.getStateNodeById(`${sessionChart.id}.${place.state}`), place]),
+);
 
 /** The chart's state in its own words: `running.cancelling`. */
 export function stateOf({ value }: SessionSnapshot): ChartState {
