@@ -6,7 +6,7 @@
  *   P2. pi finds a call by its id, and a provider's ids repeat. So pi's id of a call is its place in the answer, a colon
  *       and the provider's id.
  */
-import type { AssistantMessage, Message as PiMessage, TextContent, ToolResultMessage } from '@mariozechner/pi-ai';
+import type { AssistantMessage, Message as PiMessage, TextContent, ToolResultMessage, UserMessage } from '@mariozechner/pi-ai';
 import {
   textBlocks,
   toolUsesOf,
@@ -27,28 +27,37 @@ interface Carrier {
 }
 
 export function toPi(messages: readonly Message[]): readonly PiMessage[] {
+  const found: PiMessage[] = [];
   let calls: readonly ToolUseBlock[] = [];
   let answered = 0;
-  return messages.flatMap((message): readonly PiMessage[] => {
+  for (const message of messages) {
     if (message.role === 'assistant') {
       calls = toolUsesOf(message);
       answered = 0;
-      return [carrying(assistantMessage(message, calls.length === 0 ? 'stop' : 'toolUse'), message)];
+      found.push(assistantMessage(message, calls.length === 0 ? 'stop' : 'toolUse', message));
+      continue;
     }
-    const results = message.content.filter((block) => block.type === 'tool_result');
-    const pieces = results.map((block, index) => resultMessage(block, answered + index, calls));
-    answered += results.length;
+    // The first piece stands for the whole message.
+    let brain: Message | null = message;
+    for (const block of message.content) {
+      if (block.type !== 'tool_result') continue;
+      found.push(resultMessage(block, answered, calls, brain));
+      answered += 1;
+      brain = null;
+    }
     const said = message.content.filter(isContent);
-    const beside = pieces.length > 0 && said.length === 0 ? [] : [{ role: 'user', content: textsOf(said) } as const];
-    return [...pieces, ...beside].map((piece, index) => carrying(piece, index === 0 ? message : null));
-  });
+    if (brain !== null || said.length > 0) found.push(userMessage(said, brain));
+  }
+  return found;
 }
 
 /** The messages that pi's stand for. What pi keeps of a call of a model without an answer stands for none. */
 export function fromPi(messages: readonly PiMessage[]): readonly Message[] {
   const found: Message[] = [];
   let results: readonly ToolResultBlock[] = [];
-  for (const [index, message] of messages.entries()) {
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined) continue;
     if (isCarrier(message)) {
       if (message.brain !== null) found.push(message.brain);
     } else if (message.role === 'toolResult') {
@@ -66,7 +75,7 @@ export function fromPi(messages: readonly PiMessage[]): readonly Message[] {
 export function answerToPi(answer: LoopModelAnswer): AssistantMessage {
   switch (answer.outcome) {
     case 'ended':
-      return carrying(assistantMessage(answer.message, STOP_REASONS[answer.finish_reason]), isEmpty(answer.message) ? null : answer.message);
+      return assistantMessage(answer.message, STOP_REASONS[answer.finish_reason], isEmpty(answer.message) ? null : answer.message);
     case 'failed':
     case 'unknown':
       return { role: 'assistant', content: [], stopReason: 'error', errorMessage: answer.message };
@@ -94,10 +103,6 @@ function providerIdOf(piId: string): string {
   return piId.slice(piId.indexOf(':') + 1);
 }
 
-function carrying<M extends PiMessage>(message: M, brain: Message | null): M & Carrier {
-  return { ...message, brain };
-}
-
 function isCarrier(message: PiMessage): message is PiMessage & Carrier {
   return 'brain' in message;
 }
@@ -110,22 +115,29 @@ const STOP_REASONS: Readonly<Record<FinishReason, AssistantMessage['stopReason']
   content_filter: 'length',
 };
 
-function assistantMessage(message: Message, stopReason: AssistantMessage['stopReason']): AssistantMessage {
-  let place = -1;
-  const content = message.content.flatMap((block): AssistantMessage['content'] => {
+function assistantMessage(message: Message, stopReason: AssistantMessage['stopReason'], brain: Message | null): AssistantMessage & Carrier {
+  const content: AssistantMessage['content'][number][] = [];
+  let place = 0;
+  for (const block of message.content) {
     switch (block.type) {
       case 'text':
-        return [{ type: 'text', text: block.text }];
+        content.push({ type: 'text', text: block.text });
+        break;
       case 'reasoning':
-        return [{ type: 'thinking', thinking: block.text }];
+        content.push({ type: 'thinking', thinking: block.text });
+        break;
       case 'tool_use':
+        content.push({ type: 'toolCall', id: piIdOf(place, block.id), name: block.name, arguments: argumentsOf(block) });
         place += 1;
-        return [{ type: 'toolCall', id: piIdOf(place, block.id), name: block.name, arguments: argumentsOf(block) }];
+        break;
       default:
-        return [];
     }
-  });
-  return { role: 'assistant', content, stopReason };
+  }
+  return { role: 'assistant', content, stopReason, brain };
+}
+
+function userMessage(said: readonly ContentBlock[], brain: Message | null): UserMessage & Carrier {
+  return { role: 'user', content: textsOf(said), brain };
 }
 
 /** What is no JSON is never repaired: pi is told of no arguments, and the call is refused where it would be sent. */
@@ -134,13 +146,14 @@ function argumentsOf({ input_text }: ToolUseBlock): unknown {
   return parsed.kind === 'parsed' ? parsed.value : {};
 }
 
-function resultMessage(block: ToolResultBlock, place: number, calls: readonly ToolUseBlock[]): ToolResultMessage {
+function resultMessage(block: ToolResultBlock, place: number, calls: readonly ToolUseBlock[], brain: Message | null): ToolResultMessage & Carrier {
   return {
     role: 'toolResult',
     toolCallId: piIdOf(place, block.tool_use_id),
     toolName: calls[place]?.name ?? '',
     isError: block.is_error,
     ...resultToPi(block),
+    brain,
   };
 }
 
@@ -149,7 +162,9 @@ function isContent(block: Block): block is ContentBlock {
 }
 
 function textsOf(content: readonly ContentBlock[]): TextContent[] {
-  return content.flatMap((block) => (block.type === 'text' ? [{ type: 'text', text: block.text }] : []));
+  const texts: TextContent[] = [];
+  for (const block of content) if (block.type === 'text') texts.push({ type: 'text', text: block.text });
+  return texts;
 }
 
 /** pi itself answers a call of a tool that is not there. */
