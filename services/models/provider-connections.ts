@@ -1,15 +1,15 @@
 /**
  * The network as model providers are reached over it. It sends what it is given once:
  *
- *   F1. Each request has a connection of its own. On one that was kept, a request can be lost to a server that has just
- *       closed it, and nobody could tell whether it was handled.
+ *   F1. A connection carries one request at a time, and another one only as long as `kept-connections.ts` says. Whatever
+ *       becomes of a request, it is not sent on another connection.
  *   F2. No redirect is followed: following one is sending again, to somebody else.
  *   F3. No time limit but that of making the connection: how long an answer may take is the turn's to say.
  *
  * Node's own client keeps these as it is, and takes a sixth of the time that a `fetch` over pools does.
  */
-import { request as requestOverHttp, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { connect } from 'node:net';
+import { Agent, request as requestOverHttp, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { KEEPING, KeptConnections, readOut } from './kept-connections.ts';
 import type { AnswerListener, ProviderPost, ProviderRequest } from './provider-post.ts';
 
 // Before the connection stands nothing has been sent: giving up is safe, and soon enough for somebody who waits.
@@ -21,8 +21,11 @@ export interface ProviderConnections {
   close(): Promise<void>;
 }
 
-/** Makes a request that is ready to be sent. Throws where it cannot be written. */
-type Open = (options: RequestOptions) => ClientRequest;
+interface Transport {
+  readonly kept: KeptConnections;
+  /** Makes a request that is ready to be sent. Throws where it cannot be written. */
+  readonly open: (options: RequestOptions) => ClientRequest;
+}
 
 /** Where a URL leads. */
 interface Place {
@@ -39,7 +42,8 @@ const PLACES_MAX = 256;
 export function providerConnections(): ProviderConnections {
   const open = new Map<ClientRequest, Promise<void>>();
   const places = new Map<string, Place>();
-  let secure: Promise<Open> | null = null;
+  const plain = plainTransport();
+  let secure: Promise<Transport> | null = null;
   const placeAt = (url: string): Place => {
     const known = places.get(url);
     if (known !== undefined) return known;
@@ -52,8 +56,10 @@ export function providerConnections(): ProviderConnections {
     post: async (request, listener) => {
       const place = placeAt(request.url);
       const options = optionsFor(place, request);
-      const outgoing = place.isSecure ? (await (secure ??= loadHttps()))(options) : openPlain(options);
-      const answer = answered(outgoing, { place, body: request.body, listener });
+      const transport = place.isSecure ? await (secure ??= secureTransport()) : plain;
+      transport.kept.dropOld();
+      const outgoing = transport.open(options);
+      const answer = answered(outgoing, { place, kept: transport.kept, body: request.body, listener });
       open.set(outgoing, answer);
       try {
         await answer;
@@ -65,6 +71,8 @@ export function providerConnections(): ProviderConnections {
       const answers = [...open.values()];
       for (const outgoing of open.keys()) outgoing.destroy();
       await Promise.allSettled(answers);
+      plain.kept.close();
+      (await secure)?.kept.close();
     },
   };
 }
@@ -75,19 +83,16 @@ function placeOf({ protocol, hostname, port, pathname, search }: URL): Place {
   return { isSecure: protocol === 'https:', host, port: port === '' ? null : port, path: `${pathname}${search}` };
 }
 
-const openPlain: Open = (options) =>
-  requestOverHttp({
-    ...options,
-    // Without an agent there is nothing that could keep a connection.
-    createConnection: ({ host, port }) => connect({ host: host ?? '', port: Number(port), noDelay: true }),
-  });
+function plainTransport(): Transport {
+  const agent = new Agent(KEEPING);
+  return { kept: new KeptConnections(agent), open: (options) => requestOverHttp({ ...options, agent }) };
+}
 
 /** Loaded on its first use: a start needs no certificates. */
-async function loadHttps(): Promise<Open> {
-  const { Agent, request: requestOverHttps } = await import('node:https');
-  // It keeps what saves a second handshake with a server most of its work, and no connection.
-  const agent = new Agent({ keepAlive: false });
-  return (options) => requestOverHttps({ ...options, agent });
+async function secureTransport(): Promise<Transport> {
+  const { Agent: SecureAgent, request: requestOverHttps } = await import('node:https');
+  const agent = new SecureAgent(KEEPING);
+  return { kept: new KeptConnections(agent), open: (options) => requestOverHttps({ ...options, agent }) };
 }
 
 function optionsFor({ host, port, path }: Place, { headers }: ProviderRequest): RequestOptions {
@@ -97,7 +102,12 @@ function optionsFor({ host, port, path }: Place, { headers }: ProviderRequest): 
 
 function answered(
   outgoing: ClientRequest,
-  { place, body, listener }: { readonly place: Place; readonly body: string; readonly listener: AnswerListener },
+  {
+    place,
+    kept,
+    body,
+    listener,
+  }: { readonly place: Place; readonly kept: KeptConnections; readonly body: string; readonly listener: AnswerListener },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const { signal } = listener;
@@ -122,16 +132,19 @@ function answered(
     // Stays to the end: what a connection says after its call is over is of no interest, and must not be a crash.
     outgoing.on('error', end);
     outgoing.on('close', lose);
+    const connected = (): void => {
+      clearTimeout(connecting);
+      listener.onConnected();
+    };
     outgoing.on('socket', (socket) => {
-      socket.once(place.isSecure ? 'secureConnect' : 'connect', () => {
-        clearTimeout(connecting);
-        listener.onConnected();
-      });
+      if (outgoing.reusedSocket) connected();
+      else socket.once(place.isSecure ? 'secureConnect' : 'connect', connected);
     });
     outgoing.on('response', (incoming) => {
       // An answer that lasts until its connection closes has its end after that.
       outgoing.off('close', lose);
       incoming.on('close', lose);
+      kept.keepAfter(incoming);
       read(incoming, { outgoing, listener, end });
     });
     if (signal.aborted) {
@@ -156,9 +169,11 @@ function read(
   const stop = (error: Error | null): void => {
     isOver = true;
     end(error);
-    // The end of a body mostly comes with its last piece. A connection that is over is not broken off.
+    // The end of a body mostly comes with its last piece.
     queueMicrotask(() => {
-      if (!incoming.complete) outgoing.destroy();
+      if (incoming.complete) return;
+      if (error === null) readOut(incoming, outgoing);
+      else outgoing.destroy();
     });
   };
   const listen = (goesOn: () => boolean): void => {

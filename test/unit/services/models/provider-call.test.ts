@@ -131,14 +131,6 @@ describe.each(PROTOCOLS)('a call over $name', (protocol) => {
     expect(await stage.ask(`${server.url}/v1`, {}, { signal: AbortSignal.abort() })).toMatchObject({ outcome: 'cancelled' });
     expect(server.requests).toEqual([]);
   });
-
-  it('S-034: never shares a connection with another, however soon it comes', async () => {
-    const server = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
-
-    for (let count = 0; count < 3; count += 1) expect(await stage.ask(`${server.url}/v1`)).toMatchObject({ outcome: 'ended' });
-
-    expect(server.requests.map(({ connection }) => connection)).toEqual([0, 1, 2]);
-  });
 });
 
 function failureOf(outcome: ModelOutcome) {

@@ -22,19 +22,84 @@ describe.each(PROTOCOLS)('the network to models, over $name', (protocol) => {
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(request?.body ?? '')),
       'accept-encoding': 'identity',
-      connection: 'close',
     });
     expect(request?.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  it('closes its connection after an answer, in whatever way that ended', async () => {
+  it('closes its connection at once where the answer is none, or tells of a failure', async () => {
     const never = new Promise(() => undefined);
-    for (const steps of [[{ send: protocol.answer('x') }], [{ send: protocol.failure('busy') }, { hold: never }], [{ send: 'data: 5\n\n' }, { hold: never }]]) {
+    for (const steps of [[{ send: protocol.failure('busy') }, { hold: never }], [{ send: 'data: 5\n\n' }, { hold: never }]]) {
       const server = await stage.serve({ steps });
 
       await stage.ask(`${server.url}/v1`);
 
       await server.requests[0]?.closed;
+    }
+  });
+
+  it('S-034: takes the connection of a call that is over, as long as that is not longer ago than a second', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const server = await stage.serve({ steps: [{ send: protocol.answer('x') }] });
+    const ask = async () => expect(await stage.ask(`${server.url}/v1`)).toMatchObject({ outcome: 'ended' });
+    try {
+      await ask();
+      vi.advanceTimersByTime(1000);
+      await ask();
+      vi.advanceTimersByTime(1001);
+      await ask();
+    } finally {
+      vi.useRealTimers();
+    }
+
+    expect(server.requests.map(({ connection }) => connection)).toEqual([0, 0, 1]);
+  });
+
+  it('S-034: gives each of two calls at a time a connection of its own', async () => {
+    let answered: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (answered = resolve));
+    const server = await stage.serve({ steps: [{ hold: held }, { send: protocol.answer('x') }] });
+
+    const asked = [stage.ask(`${server.url}/v1`), stage.ask(`${server.url}/v1`)];
+    while (server.requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    answered();
+
+    expect(await Promise.all(asked)).toMatchObject([{ outcome: 'ended' }, { outcome: 'ended' }]);
+    expect(server.requests.map(({ connection }) => connection).toSorted()).toEqual([0, 1]);
+  });
+
+  it('S-034: is unknown, and not sent again, where the connection that it takes is closed without an answer', async () => {
+    const heard: string[] = [];
+    let connections = 0;
+    const place = await listen((socket) => {
+      connections += 1;
+      socket.on('data', (data) => {
+        heard.push(String(data));
+        const answer = protocol.answer('x');
+        if (heard.length > 1) socket.destroy();
+        else socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`);
+      });
+    });
+
+    expect(await stage.ask(`http://${place}`)).toMatchObject({ outcome: 'ended' });
+    expect(await stage.ask(`http://${place}`)).toMatchObject({ outcome: 'unknown', code: 'connection_lost' });
+    expect(heard).toHaveLength(2);
+    expect(connections).toBe(1);
+  });
+
+  it('waits for the end of an answer that is complete for a second, and for no word of it', async () => {
+    const never = new Promise(() => undefined);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const server = await stage.serve({ steps: [{ send: protocol.answer('x') }, { hold: never }] });
+      expect(await stage.ask(`${server.url}/v1`)).toMatchObject({ outcome: 'ended' });
+
+      await vi.advanceTimersByTimeAsync(999);
+      expect(await stage.ask(`${server.url}/v1`)).toMatchObject({ outcome: 'ended' });
+      expect(server.requests.map(({ connection }) => connection)).toEqual([0, 1]);
+      await vi.advanceTimersByTimeAsync(1);
+      await server.requests[0]?.closed;
+    } finally {
+      vi.useRealTimers();
     }
   });
 

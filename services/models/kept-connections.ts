@@ -1,0 +1,52 @@
+/**
+ * The connections that stay open behind a call, for the next one: making one costs more than the rest of a request, and over
+ * TLS two more ways to the server and back.
+ *
+ *   K1. One is used again within a second, and never later. Servers close what nobody uses, and a request that meets the close
+ *       is lost: nobody can tell whether it was handled, so its call is unknown. They wait for five seconds or more, as a rule.
+ *   K2. Only one whose answer was read to its end is kept. An answer may be complete before that: its end is waited for, for as
+ *       long as a connection is kept.
+ */
+import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+const KEPT_MS_MAX = 1000;
+
+/** What the agent has to be made with: it closes what was kept for that long. */
+export const KEEPING: AgentOptions = { keepAlive: true, timeout: KEPT_MS_MAX };
+
+export class KeptConnections {
+  readonly #agent: Agent;
+  readonly #since = new WeakMap<Duplex, number>();
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  /** To be called before each request: the agent's timers are late where the process was busy. */
+  dropOld(): void {
+    const now = performance.now();
+    for (const sockets of Object.values(this.#agent.freeSockets)) {
+      for (const socket of sockets ?? []) {
+        if (now - (this.#since.get(socket) ?? -Infinity) > KEPT_MS_MAX) socket.destroy();
+      }
+    }
+  }
+
+  /** To be called with each answer. */
+  keepAfter(incoming: IncomingMessage): void {
+    const { socket } = incoming;
+    incoming.once('end', () => this.#since.set(socket, performance.now()));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Reads an answer that nobody needs more of to its end, or closes its connection. */
+export function readOut(incoming: IncomingMessage, outgoing: ClientRequest): void {
+  const isTooLong = setTimeout(() => outgoing.destroy(), KEPT_MS_MAX);
+  isTooLong.unref();
+  incoming.once('close', () => clearTimeout(isTooLong));
+}
