@@ -16,8 +16,9 @@ const REPEATS = 4;
 // The catalog's few kilobytes for each session, and what a heap has of slack.
 const MEMORY_GROWN_BYTES_MAX = 30e6;
 const MEMORY_BYTES_MAX = 300e6;
-// The lock, the directory that the list of sessions is made from, and the last files of the journals that were released last.
-const FILES_MAX = 2 + 256;
+// The lock, the directory of the sessions, open for its flushes and once more while they are listed, and the last files of the
+// journals that were released last.
+const FILES_MAX = 3 + 256;
 // Of the clients and to the model: those that are kept open for a while. There were ten thousand of followers.
 const IDLE_CONNECTIONS_MAX = 128;
 
