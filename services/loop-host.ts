@@ -58,6 +58,7 @@ export function loopHost(scope: TurnScope, activation: Sequence, services: TurnS
       const plain = plainChange(given, scope.actor.state.transcript.messages(), intake);
       if (!plain.ok) throw new Error(`this cannot be the transcript: ${plain.reason}`);
       await save({ kind: 'set_transcript', message_sequence, messages: plain.messages });
+      return scope.actor.state.transcript.messages();
     }),
     kv: {
       read: service(async (key) => scope.actor.state.keyValues.read(intake.text(key))),

@@ -84,8 +84,11 @@ export interface LoopHost {
   /** Calls tools in parallel; the answers stand in the order of the calls. */
   dispatch(calls: readonly LoopToolCall[]): Promise<readonly LoopToolAnswer[]>;
   emit(type: string, data: JsonValue): Promise<{ readonly sequence: Sequence } | Refused>;
-  /** Saves what differs from the saved transcript; nothing where nothing does. */
-  setTranscript(messages: readonly Message[]): Promise<void>;
+  /**
+   * Saves what differs from the saved transcript; nothing where nothing does. Resolves with the transcript as it is saved
+   * then. Its own messages cost a loop nothing when it hands them back, others are looked through each time.
+   */
+  setTranscript(messages: readonly Message[]): Promise<readonly Message[]>;
   readonly kv: {
     /** A missing key is not a stored null. */
     read(key: string): Promise<{ readonly found: true; readonly value: JsonValue } | { readonly found: false }>;

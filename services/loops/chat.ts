@@ -7,7 +7,8 @@
  *   C2. An answer that was cut off is the turn's result all the same, and its `finish_reason` says why it ends where it
  *       does.
  *   C3. A user's message is a message of its own, even after tool results: the journal then needs no second copy of either.
- *   C4. What is saved is committed with what comes after it: the next call, or the end of the turn. It is waited for there.
+ *   C4. What is saved is committed with what comes after it: the next call, or the end of the turn. It is waited for there,
+ *       and the turn goes on with what was saved.
  */
 import { toolUsesOf, type Message } from '../../machines/messages.ts';
 import type { AgentLoop, LoopHost, TurnInput, TurnResult } from './agent-loop.ts';
@@ -21,16 +22,16 @@ async function turn(input: TurnInput, host: LoopHost): Promise<TurnResult> {
   let transcript: readonly Message[] = [...(await answeredTranscript(input, host)), input.message];
   let saved = host.setTranscript(transcript);
   for (;;) {
-    const [answer] = await Promise.all([host.model(requestWith(transcript, input)), saved]);
+    const [answer, asked] = await Promise.all([host.model(requestWith(transcript, input)), saved]);
     if (answer.outcome !== 'ended') return resultWithoutAnswer(answer);
     const result = { sequence: answer.sequence };
     if (isEmpty(answer.message)) return { kind: 'returned', result };
-    transcript = [...transcript, answer.message];
+    transcript = [...asked, answer.message];
     saved = host.setTranscript(transcript);
     // An answer is in the journal already and only referred to: nothing keeps it out of the commit that closes the turn.
     if (toolUsesOf(answer.message).length === 0) return { kind: 'returned', result };
-    const [content] = await Promise.all([resultsOfCalls(answer, input, host), saved]);
-    transcript = [...transcript, { role: 'user', content }];
+    const [content, answered] = await Promise.all([resultsOfCalls(answer, input, host), saved]);
+    transcript = [...answered, { role: 'user', content }];
     saved = host.setTranscript(transcript);
     if (isCutOff(answer)) {
       await saved;

@@ -36,7 +36,7 @@ class PiTurn {
   /** The results of the calls of the latest answer, once they are being called. */
   #results: Promise<readonly ToolResultBlock[]> | null = null;
   /** The latest save, which is committed with what comes after it. */
-  #saved: Promise<void> = Promise.resolve();
+  #saved: Promise<unknown> = Promise.resolve();
   #thrown: { readonly error: unknown } | null = null;
 
   constructor(input: TurnInput, host: LoopHost) {

@@ -1,5 +1,6 @@
 /** What a loop is given, and what it is kept from. */
 import { describe, expect, it } from 'vitest';
+import type { Message } from '../../../machines/messages.ts';
 import { modelRequestAt } from '../../../machines/projections/model-request.ts';
 import type { LoopHost } from '../../../services/loops/agent-loop.ts';
 import { plan } from '../../support/disk-faults.ts';
@@ -77,6 +78,20 @@ describe('the host services of a turn', () => {
     expect(done.toSorted()).toEqual(['emit', 'kv', 'transcript']);
     const durable = (await stage.brain.afterPowerCut(stage.sessionId)).map(({ type }) => type);
     expect(durable).toEqual(expect.arrayContaining(['kv_put', 'transcript_delta', 'extension_emitted']));
+  });
+
+  it('resolve a save with what is kept now: cleaned, not to be changed, and the same messages as long as they are handed back', async () => {
+    const saved: (readonly Message[])[] = [];
+    const stage = await TurnStage.set(async (_input, host) => {
+      const first = await host.setTranscript([user('a\u0000'), user('b')]);
+      saved.push(first, await host.setTranscript([...first, user('c')]), await host.setTranscript(first.slice(1)));
+      return RETURNED;
+    });
+    await stage.send();
+
+    const [a, b] = saved[0] ?? [];
+    expect(saved).toEqual([[user('a'), user('b')], [user('a'), user('b'), user('c')], [user('b')]]);
+    expect([saved[1]?.[0] === a, saved[1]?.[1] === b, Object.isFrozen(a), Object.isFrozen(a?.content)]).toEqual([true, true, true, true]);
   });
 
   it('S-040: make an event durable before they say that it is emitted, and before anybody reads it', async () => {

@@ -98,10 +98,11 @@ export class FakeSession {
     };
   }
 
-  async #save(messages: readonly Message[]): Promise<void> {
+  async #save(messages: readonly Message[]): Promise<readonly Message[]> {
     this.#step();
     this.transcript = messages;
     this.#record('transcript_replaced', {});
+    return messages;
   }
 
   async #model(request: LoopModelRequest): Promise<LoopModelAnswer> {
