@@ -17,13 +17,20 @@ const SECRET_CHARACTERS_MIN = 16;
 /** Stands where a secret stood. */
 export const REMOVED = '[secret removed]';
 
+/** What is looked for. It never changes: when other secrets are in use it is another one. */
+interface Sought {
+  readonly forms: readonly string[];
+  /** The frozen values in which none of them stands. */
+  readonly absentFrom: WeakSet<object>;
+}
+
 export class Secrets {
-  readonly #server: readonly string[];
+  readonly #server: Sought;
   /** Each with the server's own among it. */
   readonly #tenants = new Map<string, SecretSet>();
 
   constructor(server: readonly (string | undefined)[]) {
-    this.#server = formsOf(server.filter((secret) => secret !== undefined));
+    this.#server = soughtOf(formsOf(server.filter((secret) => secret !== undefined)));
   }
 
   /** A tenant's secret is in use until the answer is called; several may use the same one. */
@@ -42,24 +49,24 @@ export class Secrets {
 
   /** What is looked for in the sessions of a tenant, as it is whenever it is asked. */
   of(tenant: string): SecretSearch {
-    return new SecretSearch(() => this.#tenants.get(tenant)?.forms ?? this.#server);
+    return new SecretSearch(() => this.#tenants.get(tenant)?.sought ?? this.#server);
   }
 
   /** What is looked for in what no tenant reads. */
   get all(): SecretSearch {
-    return new SecretSearch(() => longestFirst([...this.#server, ...[...this.#tenants.values()].flatMap(({ forms }) => forms)]));
+    return new SecretSearch(() => soughtOf([...this.#server.forms, ...[...this.#tenants.values()].flatMap(({ sought }) => sought.forms)]));
   }
 }
 
 /** Secrets, counted, beside others that are always looked for. */
 class SecretSet {
-  readonly #others: readonly string[];
+  readonly #others: Sought;
   readonly #counts = new Map<string, number>();
-  forms: readonly string[];
+  sought: Sought;
 
-  constructor(others: readonly string[]) {
+  constructor(others: Sought) {
     this.#others = others;
-    this.forms = others;
+    this.sought = others;
   }
 
   get isEmpty(): boolean {
@@ -83,61 +90,54 @@ class SecretSet {
   }
 
   #refresh(): void {
-    this.forms = longestFirst([...this.#others, ...formsOf([...this.#counts.keys()])]);
+    this.sought = soughtOf([...this.#others.forms, ...formsOf([...this.#counts.keys()])]);
   }
 }
 
 /** What texts are searched for. */
 function formsOf(secrets: readonly string[]): readonly string[] {
   const searched = secrets.filter((secret) => secret.length >= SECRET_CHARACTERS_MIN && secret !== REMOVED);
-  return longestFirst(
-    searched.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]),
-  );
+  return searched.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]);
 }
 
-/** One secret may begin with another: the rest of the longer one would be left. */
-function longestFirst(forms: readonly string[]): readonly string[] {
-  return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+/** The longest first: one secret may begin with another, and the rest of the longer one would be left. */
+function soughtOf(forms: readonly string[]): Sought {
+  return { forms: [...new Set(forms)].toSorted((a, b) => b.length - a.length), absentFrom: new WeakSet() };
 }
-
-/** The frozen values in which none of the forms of a list stands. A list never changes: other secrets are another list. */
-const FREE_OF = new WeakMap<readonly string[], WeakSet<object>>();
 
 export class SecretSearch {
-  readonly #forms: () => readonly string[];
+  readonly #sought: () => Sought;
 
-  constructor(forms: () => readonly string[]) {
-    this.#forms = forms;
+  constructor(sought: () => Sought) {
+    this.#sought = sought;
   }
 
   /** Whether anything is looked for. */
   get isOn(): boolean {
-    return this.#forms().length > 0;
+    return this.#sought().forms.length > 0;
   }
 
   /** The text without what is looked for. */
   without(text: string): string {
     let clean = text;
-    for (const form of this.#forms()) if (clean.includes(form)) clean = clean.replaceAll(form, REMOVED);
+    for (const form of this.#sought().forms) if (clean.includes(form)) clean = clean.replaceAll(form, REMOVED);
     return clean;
   }
 
   /** Whether anything that is looked for stands in a plain value, in its names too. */
   isIn(value: JsonValue): boolean {
-    const forms = this.#forms();
+    const { forms } = this.#sought();
     return forms.length > 0 && standsIn(value, forms);
   }
 
   /** The same of values that are frozen through and through: nothing can come into them after they were looked through. */
   areInFrozen(values: readonly (JsonValue & object)[]): boolean {
-    const forms = this.#forms();
+    const { forms, absentFrom } = this.#sought();
     if (forms.length === 0) return false;
-    const free = FREE_OF.get(forms) ?? new WeakSet();
-    FREE_OF.set(forms, free);
     for (const value of values) {
-      if (free.has(value)) continue;
+      if (absentFrom.has(value)) continue;
       if (standsIn(value, forms)) return true;
-      free.add(value);
+      absentFrom.add(value);
     }
     return false;
   }
@@ -148,7 +148,7 @@ export class SecretSearch {
    */
   withoutAcross(pieces: readonly string[]): readonly string[] {
     const clean = pieces.map((piece) => this.without(piece));
-    for (const form of this.#forms()) {
+    for (const form of this.#sought().forms) {
       for (let at = clean.join('').indexOf(form); at !== -1; at = clean.join('').indexOf(form)) cutAcross(clean, at, form.length);
     }
     return clean;
@@ -157,7 +157,7 @@ export class SecretSearch {
   /** How many characters at the end of a text may be the beginning of what is looked for. */
   beginningAtEnd(text: string): number {
     let longest = 0;
-    for (const form of this.#forms()) {
+    for (const form of this.#sought().forms) {
       const [first = ''] = form;
       let at = text.indexOf(first, Math.max(0, text.length - form.length + 1));
       while (at !== -1 && text.length - at > longest && !form.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
