@@ -1,6 +1,6 @@
 /**
- * The conversation whose journal is weighed: recorded ones of an airline's agent, where `BRAIN_TEST_DATA` names the folder
- * that has them, else a short one that is made up here.
+ * The conversation whose journal is weighed: recorded ones of an airline's agent, where the folder is there that
+ * `BRAIN_TEST_DATA` names, else a short one that is made up here.
  */
 import { readRecordings, textsOf, toolNamesOf, type Conversation } from './recordings.ts';
 
@@ -26,7 +26,7 @@ const MADE_UP: Conversations = {
   ],
 };
 
-export const CONVERSATIONS = readConversations(process.env['BRAIN_TEST_DATA']);
+export const CONVERSATIONS = readConversations(process.env['BRAIN_TEST_DATA'] ?? '../shared/data');
 
 export const RECORDED_TOOLS = toolNamesOf(CONVERSATIONS.conversations);
 
@@ -35,7 +35,7 @@ export function spokenBytes({ turns }: Conversation): number {
   return turns.flatMap(textsOf).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-function readConversations(folder: string | undefined): Conversations {
-  const recorded = folder === undefined ? null : readRecordings(folder);
+function readConversations(folder: string): Conversations {
+  const recorded = readRecordings(folder);
   return recorded === null ? MADE_UP : { source: 'recorded conversations of an airline’s agent', ...recorded };
 }

@@ -21,6 +21,7 @@ export const FIGURES = {
   turn: { title: 'synchronous turn, p50', unit: 'F', target: little(9, 6) },
   turn_resident: { title: 'the same, of a session kept in memory', unit: 'F' },
   turn_echo: { title: 'synchronous turn, p50', unit: 'E1' },
+  turn_growth: { title: 'synchronous turn, behind 400 others over behind none', unit: '×' },
   turns_1: { title: 'turns a second, 1 session', unit: '/s' },
   turns_64: { title: 'turns a second, 64 sessions', unit: '/s' },
   turns_64_echo: { title: 'turns a second, 64 sessions', unit: 'E64', target: much(0.12, 0.25) },

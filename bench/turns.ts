@@ -10,12 +10,15 @@ import { warmUp } from './warm-up.ts';
 /** What a client of the model would send of its own: as large as the first request of a session. */
 const MODEL_REQUEST = { model: 'plain', stream: true, messages: [{ role: 'user', content: 'How long does it take to hear this?' }] };
 const INPUT = 'How long does it take to hear this?';
+const ANSWER = 'Four pieces of a text that nobody has to wait for.';
 /** Of a turn with two rounds of tools: one each, and one for the answer. */
 const TOOL_LOOP_MODEL_CALLS = 3;
 /** As many as the percentile needs, and more where there is time. */
 const SHORT_SAMPLES = 20;
 const LONG_SAMPLES = 60;
 const CREATE_WIDTH = 16;
+/** What was said before, in the conversations whose turns are compared. */
+const TURNS_BEFORE = 400;
 
 export async function measureTurns(bench: Bench): Promise<void> {
   const { findings, yardsticks, isLong, profileDirectory } = bench;
@@ -29,6 +32,7 @@ export async function measureTurns(bench: Bench): Promise<void> {
     await measureToolLoop(bench, server, samples);
     await measureRates(bench, server, isLong ? 4 : 0.8);
   }
+  await measureGrowth(bench, server, samples);
   await server.stop();
 }
 
@@ -45,6 +49,23 @@ async function turnMs({ findings, yardsticks, model }: Bench, { client }: Server
   findings.add('turn', own);
   findings.add('turn_resident', told['turn, session in memory'] - told['model call']);
   return p50(findings.latency('synchronous turn').slice(-samples)) - p50(findings.latency('model call').slice(-samples));
+}
+
+/** A turn of a conversation that is long, over one of a conversation that begins, each less what the model takes to read it. */
+async function measureGrowth({ findings, yardsticks, model }: Bench, { client }: ServerUnderTest, samples: number): Promise<void> {
+  const grown = await client.create();
+  for (let turn = 0; turn < TURNS_BEFORE; turn += 1) await client.send(grown, INPUT);
+  const said = Array.from({ length: TURNS_BEFORE }, () => [...MODEL_REQUEST.messages, { role: 'assistant', content: ANSWER }]).flat();
+  const longRequest = { ...MODEL_REQUEST, messages: [...said, ...MODEL_REQUEST.messages] };
+  const begun = await client.create();
+  const told = await yardsticks.inFlushes(samples, async () => ({
+    'model call': await timed(() => model.client.post('/v1/chat/completions', MODEL_REQUEST)),
+    'model call, long conversation': await timed(() => model.client.post('/v1/chat/completions', longRequest)),
+    'turn, new conversation': await timed(() => client.send(begun, INPUT)),
+    'turn, long conversation': await timed(() => client.send(grown, INPUT)),
+  }));
+  const long = told['turn, long conversation'] - told['model call, long conversation'];
+  findings.add('turn_growth', long / (told['turn, new conversation'] - told['model call']));
 }
 
 async function measureToolLoop({ findings, yardsticks, model }: Bench, { client }: ServerUnderTest, samples: number): Promise<void> {
