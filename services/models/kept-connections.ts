@@ -4,8 +4,10 @@
  *
  *   K1. One is used again within a second, and never later. Servers close what nobody uses, and a request that meets the close
  *       is lost: nobody can tell whether it was handled, so its call is unknown. They wait for five seconds or more, as a rule.
- *   K2. Only one whose answer was read to its end is kept. An answer may be complete before that: its end is waited for, for as
- *       long as a connection is kept.
+ *   K2. Only one whose answer was read to its end is kept, and whose request was taken to its end. An answer may be complete
+ *       before its end: that is waited for, for as long as a connection is kept.
+ *   K3. One on which something comes while nothing was asked is closed: more of it would be taken for the answer to what is
+ *       asked next.
  */
 import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -34,14 +36,28 @@ export class KeptConnections {
   }
 
   /** To be called with each answer. */
-  keepAfter(incoming: IncomingMessage): void {
+  keepAfter(incoming: IncomingMessage, outgoing: ClientRequest): void {
     const { socket } = incoming;
-    incoming.once('end', () => this.#since.set(socket, performance.now()));
+    incoming.once('end', () => {
+      // What is not sent yet would hold the connection, and the request with it, for as long as nobody reads it.
+      if (!outgoing.writableFinished) outgoing.destroy();
+      this.#since.set(socket, performance.now());
+      socket.on('data', hangUp);
+    });
+  }
+
+  /** To be called where a request goes out on a connection that was kept. */
+  taken(socket: Duplex): void {
+    socket.off('data', hangUp);
   }
 
   close(): void {
     this.#agent.destroy();
   }
+}
+
+function hangUp(this: Duplex): void {
+  this.destroy();
 }
 
 /** Reads an answer that nobody needs more of to its end, or closes its connection. */

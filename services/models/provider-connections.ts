@@ -137,14 +137,16 @@ function answered(
       listener.onConnected();
     };
     outgoing.on('socket', (socket) => {
-      if (outgoing.reusedSocket) connected();
-      else socket.once(place.isSecure ? 'secureConnect' : 'connect', connected);
+      if (outgoing.reusedSocket) {
+        kept.taken(socket);
+        connected();
+      } else socket.once(place.isSecure ? 'secureConnect' : 'connect', connected);
     });
     outgoing.on('response', (incoming) => {
       // An answer that lasts until its connection closes has its end after that.
       outgoing.off('close', lose);
       incoming.on('close', lose);
-      kept.keepAfter(incoming);
+      kept.keepAfter(incoming, outgoing);
       read(incoming, { outgoing, listener, end });
     });
     if (signal.aborted) {
@@ -171,9 +173,8 @@ function read(
     end(error);
     // The end of a body mostly comes with its last piece.
     queueMicrotask(() => {
-      if (incoming.complete) return;
-      if (error === null) readOut(incoming, outgoing);
-      else outgoing.destroy();
+      if (error !== null) outgoing.destroy();
+      else if (!incoming.complete) readOut(incoming, outgoing);
     });
   };
   const listen = (goesOn: () => boolean): void => {

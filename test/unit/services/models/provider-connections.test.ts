@@ -86,6 +86,47 @@ describe.each(PROTOCOLS)('the network to models, over $name', (protocol) => {
     expect(connections).toBe(1);
   });
 
+  it('takes no connection again on which something came when nothing was asked', async () => {
+    const sockets: Socket[] = [];
+    const answer = protocol.answer('x');
+    const response = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`;
+    const place = await listen((socket) => {
+      sockets.push(socket);
+      socket.on('data', () => socket.write(response));
+    });
+
+    expect(await stage.ask(`http://${place}`)).toMatchObject({ outcome: 'ended' });
+    const [first] = sockets;
+    const closed = new Promise((resolve) => first?.once('close', () => resolve('closed')));
+    first?.write(response);
+    // Within less than the second after which it is closed anyway.
+    expect(await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 800))])).toBe('closed');
+
+    expect(await stage.ask(`http://${place}`)).toMatchObject({ outcome: 'ended' });
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('closes its connection where the answer ends before the request was taken to its end', async () => {
+    const sockets: Socket[] = [];
+    const bytes = 20_000_000;
+    let heard = 0;
+    const place = await listen((socket) => {
+      sockets.push(socket);
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\n{}');
+      });
+      socket.on('data', (data) => (heard += data.length));
+    });
+
+    expect(await stage.ask(`http://${place}`, { system: 'x'.repeat(bytes) })).toMatchObject({ outcome: 'failed', code: 'http_413' });
+    const closed = new Promise((resolve) => sockets[0]?.once('close', resolve));
+    sockets[0]?.resume();
+    await closed;
+
+    expect(heard).toBeLessThan(bytes);
+  });
+
   it('waits for the end of an answer that is complete for a second, and for no word of it', async () => {
     const never = new Promise(() => undefined);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
