@@ -294,7 +294,7 @@ export class SessionLedger {
       case 'session_ready':
       case 'turn_ended':
         this.checkpoint = sequence;
-        this.#checkpointWaiting = this.waiting;
+        this.#checkpointWaiting = [...this.waiting];
         this.#checkpointTranscript = this.transcript;
         this.#checkpointValues = this.values;
         return;
