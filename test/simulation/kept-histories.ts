@@ -33,7 +33,6 @@ export const KEPT: readonly KeptHistory[] = [
       ['settle', 0],
       ['ask', 8],
       ['go on', 1],
-      ['go on', 1],
       ['fail', 4],
       ['settle', 0],
     ],
