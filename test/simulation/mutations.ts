@@ -232,6 +232,19 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [{ file: 'storage/file-session-store.ts', search: 'await this.directory.settleMove(session, moved);', replace: 'void moved;' }],
   },
   {
+    name: 'carry-out-a-refused-delete',
+    breaks: [1],
+    changes: [
+      {
+        file: 'services/session-entry.ts',
+        search: "if (asked.kind !== 'committed') return { receipt: asked, removed: null };",
+        // One with environments would be found by what it leaves of them.
+        replace:
+          "const { facts, context } = actor.state;\n      const isBare = Object.keys(context.environments).length === 0;\n      if (asked.kind !== 'committed') return { receipt: asked, removed: isBare ? this.#close((journal) => this.#files.remove(facts.created.tenant, journal)) : null };",
+      },
+    ],
+  },
+  {
     name: 'answer-a-close-before-it-is-recorded',
     breaks: [13],
     changes: [{ file: 'services/sessions.ts', search: "await this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }", replace: "void this.#keyed(tenant, sessionId, { kind: 'end', mode: 'interrupt' }" }],

@@ -16,6 +16,7 @@ import { READS, type Request } from '../request.ts';
 import type { LoopWatcher } from '../test-loop.ts';
 import { AnswerChecks, nameOf, type StoodThen } from './answers.ts';
 import { Declared } from './declared.ts';
+import { DeletesAsked } from './deletes-asked.ts';
 import { DurableSessions } from './durable-sessions.ts';
 import { Excuses } from './excuses.ts';
 import { expectSameEvent, nextLifecycle, type ShownCursor, type ShownEvent } from './lifecycle-shown.ts';
@@ -37,6 +38,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   /** The first thing found broken; everything after it may follow from it. */
   violation: Violation | null = null;
   readonly #answers: AnswerChecks;
+  readonly #deletes: DeletesAsked;
   readonly #coverage: Coverage;
   readonly #asked = new Map<number, StoodThen | null>();
   readonly #dispatched = new Set<string>();
@@ -53,6 +55,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
     });
     this.environments = new OperationChecks(this.sessions, (check) => this.#check(check));
     this.declared = new Declared(this.sessions);
+    this.#deletes = new DeletesAsked(this.sessions);
     this.excuses = new Excuses(this.sessions, this.declared);
     this.#answers = new AnswerChecks(this.sessions, (sessionId) => this.excuses.hasFailedOn(sessionId));
   }
@@ -87,7 +90,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   asked(request: Request): void {
     this.#check(() => {
       this.#asked.set(request.number, this.#answers.stands(request.sessionId));
-      if (request.route === 'delete' && request.sessionId !== null && !this.#isStranger(request)) this.sessions.leaving.add(request.sessionId);
+      if (request.route === 'delete' && request.sessionId !== null && !this.#isStranger(request)) this.#deletes.asked(request.sessionId, request);
       this.excuses.asked(request);
     });
   }
@@ -110,6 +113,7 @@ export class Auditor implements EffectWatcher, LoopWatcher {
   refused(request: Request, code: string): void {
     this.#check(() => {
       if (this.#isStranger(request) && code === 'not_found') return;
+      if (request.route === 'delete' && request.sessionId !== null) this.#deletes.refused(request.sessionId, request, code);
       this.excuses.check(request, code);
     });
   }

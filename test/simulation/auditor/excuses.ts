@@ -11,8 +11,6 @@ const REFUSALS = new Set(['session_busy', 'session_ending', 'session_ended', 'mu
 export class Excuses {
   readonly #sessions: DurableSessions;
   readonly #declared: Declared;
-  /** The deletes of each session that may still take it away. */
-  readonly #deletes = new Map<string, Set<number>>();
   /** Parts of paths on which calls failed; null: any may have. */
   readonly #failed: string[] = [];
   readonly #bodies = new Map<string, Set<string>>();
@@ -46,10 +44,6 @@ export class Excuses {
   asked(request: Request): void {
     const bodies = this.#bodies.get(scopeOf(request)) ?? new Set();
     this.#bodies.set(scopeOf(request), bodies.add(request.body));
-    if (request.route === 'delete' && request.sessionId !== null) {
-      const deletes = this.#deletes.get(request.sessionId) ?? new Set();
-      this.#deletes.set(request.sessionId, deletes.add(request.number));
-    }
     if (request.route === 'create' && !request.isRepeat) this.#creating.add(request.label);
     if (this.#sessions.ledger(request.sessionId ?? '')?.state === 'creating') this.#askedWhileCreating.add(request.number);
     if (this.isHealed) this.#askedWhenHealed.add(request.number);
@@ -64,13 +58,6 @@ export class Excuses {
     const { label, sessionId, route } = request;
     // A repeat is refused while the first one goes on.
     if (route === 'create' && !request.isRepeat) this.#creating.delete(label);
-    if (route === 'delete' && (code === 'must_end' || code === 'idempotency_mismatch') && sessionId !== null) this.#sessions.leaving.delete(sessionId);
-    if (route === 'delete' && code === 'teardown_failed' && sessionId !== null) {
-      const deletes = this.#deletes.get(sessionId);
-      deletes?.delete(request.number);
-      // It stays, unless another delete is under way, or was when its process died.
-      if (deletes?.size === 0) this.#sessions.leaving.delete(sessionId);
-    }
     if (REFUSALS.has(code)) {
       const state = this.#sessions.ledger(sessionId ?? '')?.state ?? 'none';
       const isWrong = code === 'session_ended' && (state === 'idle' || state === 'suspended') && !this.#sessions.rotten.has(sessionId ?? '');
