@@ -15,4 +15,19 @@ describe('a signal to stop', () => {
     expect([late.isStopped, late.signal.aborted, late.signal === late.signal]).toEqual([true, true, true]);
     expect([signal.reason, late.signal.reason]).toMatchObject([{ name: 'AbortError' }, { name: 'AbortError' }]);
   });
+
+  it('takes as many listeners as a turn can have calls under way, without a warning', async () => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', hear);
+    try {
+      const { signal } = new StopSignal();
+      for (let count = 0; count < 1_000; count += 1) signal.addEventListener('abort', () => count);
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off('warning', hear);
+    }
+
+    expect(warnings).toEqual([]);
+  });
 });
