@@ -13,6 +13,9 @@ import { Topics } from './event-topic.ts';
 import { Follower, type FollowedSession, type FollowOptions } from './follower.ts';
 import type { LiveEvent } from './session-service.ts';
 
+// What an event takes beside its words. Without it a follower that does not read would hold any number of those that have none.
+const EVENT_CHARACTERS = 16;
+
 export class EventFeed {
   readonly #topics = new Topics();
 
@@ -28,7 +31,7 @@ export class EventFeed {
   live(sessionId: string, at: Sequence, event: LiveEvent): void {
     const topic = this.#topics.get(sessionId);
     if (topic === undefined) return;
-    const live = { at, event, characters: charactersOf(event) };
+    const live = { at, event, characters: EVENT_CHARACTERS + charactersOf(event) };
     for (const watcher of topic.watchers) watcher.offer(live);
   }
 

@@ -162,6 +162,24 @@ describe('a follower', () => {
     expect(reader.sequences()).toEqual(source.records.slice(1).map(({ sequence }) => sequence));
   });
 
+  it('S-014: that does not read holds a bounded number of live events without a word, too', async () => {
+    const source = new Source();
+    const items = source.follow(0);
+    const first = items.next();
+    await quiescence();
+    source.commit(1);
+    await first;
+    for (let count = 0; count < 20_000; count += 1) {
+      source.feed.live('one', 1, { type: 'tool_progress', message_sequence: 1, data: { started_sequence: 1, fraction: count / 20_000 } });
+    }
+    source.over = true;
+    const reader = reading(items);
+    source.feed.close();
+    await reader.done;
+
+    expect(reader.seen.length).toBeLessThanOrEqual(1024);
+  });
+
   it('S-186, S-187: keeps what it is still to be shown, however much happens to other sessions meanwhile', async () => {
     const source = new Source();
     const items = source.follow(0);
