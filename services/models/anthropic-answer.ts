@@ -1,6 +1,6 @@
 /**
- * A streamed message of Anthropic's, from its events to one whole message. A block or a piece that is not known is of the message all the same, and passing over it would make the message another
- * one.
+ * A streamed message of Anthropic's, from its events to one whole message. A block or a piece that is not known is of the
+ * message all the same, and passing over it would make the message another one.
  */
 import type { Block } from '../../machines/messages.ts';
 import { plainText } from '../../machines/plain-data.ts';
