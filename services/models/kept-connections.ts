@@ -29,8 +29,11 @@ export class KeptConnections {
   dropOld(): void {
     const now = performance.now();
     for (const sockets of Object.values(this.#agent.freeSockets)) {
-      for (const socket of sockets ?? []) {
-        if (now - (this.#since.get(socket) ?? -Infinity) > KEPT_MS_MAX) socket.destroy();
+      // The agent adds at the end, and takes from there: those before one that is young enough are looked at when they are next.
+      for (let at = (sockets?.length ?? 0) - 1; at >= 0; at -= 1) {
+        const socket = sockets?.[at];
+        if (socket === undefined || now - (this.#since.get(socket) ?? -Infinity) <= KEPT_MS_MAX) break;
+        socket.destroy();
       }
     }
   }
