@@ -61,6 +61,8 @@ export function bearerOf(apiKey: string | undefined): Readonly<Record<string, st
 // Far more than any provider says of an error. What is longer is a page, and says nothing.
 const REFUSAL_CHARACTERS_MAX = 65_536;
 const BYTE_ORDER_MARK = '\uFEFF';
+// Some servers have something behind it. No JSON begins so.
+const LAST_WORD = '[DONE]';
 
 /** What is heard of a provider in one call. */
 class Hearing implements AnswerListener {
@@ -117,7 +119,7 @@ class Hearing implements AnswerListener {
   #take(data: string): void {
     // One piece of text can have more events than the answer needs.
     if (this.#isOver) return;
-    if (data === '[DONE]') {
+    if (data.startsWith(LAST_WORD)) {
       this.#isOver = true;
       return;
     }

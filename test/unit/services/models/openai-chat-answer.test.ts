@@ -45,6 +45,12 @@ describe('a whole answer', () => {
     expect(joined(deltas)).toEqual({ reasoning: 'A greeting: 你好🦀é.', text: '你好🦀é', tool_input: '{ "text":"你好🦀é" }' });
   });
 
+  it('ends with a last word that has something behind it, which is no JSON', async () => {
+    const { outcome } = await stage.call({ steps: [{ send: eventStream(chunks).replace('[DONE]', '[DONE] ') }, { hold: new Promise(() => undefined) }] });
+
+    expect(outcome).toEqual(whole);
+  });
+
   it('puts a character together whose halves come in two pieces, and replaces a half that stays alone', async () => {
     const halves = [
       chatChunk({ content: 'a\ud83e' }),
