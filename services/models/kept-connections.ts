@@ -32,8 +32,8 @@ export class KeptConnections {
       // The agent adds at the end, and takes from there: those before one that is young enough are looked at when they are next.
       for (let at = (sockets?.length ?? 0) - 1; at >= 0; at -= 1) {
         const socket = sockets?.[at];
-        if (socket === undefined || now - (this.#since.get(socket) ?? -Infinity) <= KEPT_MS_MAX) break;
-        socket.destroy();
+        if (socket === undefined || (!socket.destroyed && now - (this.#since.get(socket) ?? -Infinity) <= KEPT_MS_MAX)) break;
+        hangUp.call(socket);
       }
     }
   }
@@ -61,6 +61,8 @@ export class KeptConnections {
 
 function hangUp(this: Duplex): void {
   this.destroy();
+  // The agent would hear of it with the close, which comes later, and give it to a request until then.
+  this.emit('agentRemove');
 }
 
 /** Reads an answer that nobody needs more of to its end, or closes its connection. */
