@@ -42,6 +42,7 @@ export class FileSessionStore implements SessionStore {
   private constructor(directory: DataDirectory) {
     this.directory = directory;
     this.#keeper = {
+      withRoomForFiles: (open) => this.#withRoomForFiles(open),
       poisoned: (sessionId, end) => void this.#wounded.set(sessionId, end),
       released: (sessionId, end, files) => {
         this.#held.delete(sessionId);

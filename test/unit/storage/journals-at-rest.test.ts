@@ -115,4 +115,14 @@ describe('a journal at rest', () => {
     heal(disk);
     expect(await textsOf(journal)).toEqual(['a']);
   });
+
+  it('makes room for the first file of a session that is created, too', async () => {
+    await makeSession(idOf(1));
+    const journal = await store.create(idOf(2));
+    failNext(disk, 'open', 'EMFILE');
+
+    await journal.append({ firstSequence: 1, recordCount: 1, payload: Buffer.from('[1]') });
+
+    expect(handles.openFiles).toEqual([segmentPath(1, idOf(2))]);
+  });
 });
