@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures the built server from outside, and says how it stands to what is asked of it. A minute; with
- * `--long` a quarter of an hour, and everything.
+ * `npm run bench`: measures the built server from outside, and says how it stands to what is asked of it. A minute and a
+ * half; with `--long` five minutes, and everything.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

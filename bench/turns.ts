@@ -16,6 +16,9 @@ const TOOL_LOOP_MODEL_CALLS = 3;
 /** As many as the percentile needs, and more where there is time. */
 const SHORT_SAMPLES = 20;
 const LONG_SAMPLES = 60;
+// Long enough for several turns of each of 256 sessions: what is under way at the end does not count.
+const SHORT_LOAD_SECONDS = 1.6;
+const LONG_LOAD_SECONDS = 4;
 const CREATE_WIDTH = 16;
 /** What was said before, in the conversations whose turns are compared. */
 const TURNS_BEFORE = 400;
@@ -30,7 +33,7 @@ export async function measureTurns(bench: Bench): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     findings.add('turn_echo', await turnMs(bench, server, samples) / (await yardsticks.echoMs(4 * samples)));
     await measureToolLoop(bench, server, samples);
-    await measureRates(bench, server, isLong ? 4 : 0.8);
+    await measureRates(bench, server, isLong ? LONG_LOAD_SECONDS : SHORT_LOAD_SECONDS);
   }
   await measureGrowth(bench, server, samples);
   await server.stop();
