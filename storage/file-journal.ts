@@ -36,8 +36,6 @@ export interface JournalEnd {
 export interface JournalKeeper {
   /** Nothing behind `end` counts, and it must be gone before anybody reads again. */
   poisoned(sessionId: string, end: JournalEnd): void;
-  /** Runs what opens a file. Where no more can be open, those that are only kept make room. */
-  withRoomForFiles<T>(open: () => Promise<T>): Promise<T>;
   /** `files`: still open, and the keeper's now; null where there are none, or where they are not whole. */
   released(sessionId: string, end: JournalEnd, files: SettledFiles | null): void;
 }
@@ -174,8 +172,7 @@ export class FileJournal implements Journal {
     if (isFirst) await this.#disk.makeDirectory(this.#directory.at(journal));
     const changed = isFirst ? [journal, `sessions/${this.sessionId}`] : [journal];
     const path = this.#directory.at(`${journal}/${segmentName(firstSequence)}`);
-    const file = await this.#keeper.withRoomForFiles(() => this.#disk.open(path, 'create-through'));
-    const segment = new OpenSegment(firstSequence, file);
+    const segment = new OpenSegment(firstSequence, await this.#disk.open(path, 'create-through'));
     try {
       await allDone([
         // Header and frame in one write: then a segment without a frame is an incomplete write, and nothing else.

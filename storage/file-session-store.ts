@@ -20,6 +20,7 @@ import { cutBackJournal, reopenJournal, settleJournal, type SettledFiles } from 
 import { StorageError, type Journal, type SessionStore } from './journal.ts';
 import { JournalsAtRest } from './journals-at-rest.ts';
 import { judgedSegments } from './judged-segments.ts';
+import { RoomForFiles } from './room-for-files.ts';
 import { SegmentIndex } from './segment.ts';
 import { assertSessionId, isSessionId } from './session-id.ts';
 
@@ -29,7 +30,7 @@ export class FileSessionStore implements SessionStore {
   /** Null while a session is being opened or removed. */
   readonly #held = new Map<string, FileJournal | null>();
   readonly #settled = new Map<string, JournalEnd>();
-  readonly #atRest = new JournalsAtRest();
+  readonly #atRest: JournalsAtRest;
   readonly #wounded = new Map<string, JournalEnd>();
   /** Kept by `settleJournal`. */
   readonly #distrusted = new Set<string>();
@@ -39,10 +40,10 @@ export class FileSessionStore implements SessionStore {
   readonly #keeper: JournalKeeper;
   #isClosed = false;
 
-  private constructor(directory: DataDirectory) {
+  private constructor(directory: DataDirectory, atRest: JournalsAtRest) {
     this.directory = directory;
+    this.#atRest = atRest;
     this.#keeper = {
-      withRoomForFiles: (open) => this.#withRoomForFiles(open),
       poisoned: (sessionId, end) => void this.#wounded.set(sessionId, end),
       released: (sessionId, end, files) => {
         this.#held.delete(sessionId);
@@ -56,7 +57,9 @@ export class FileSessionStore implements SessionStore {
 
   /** Takes the data directory. Rejects with `data_directory_locked` or `data_directory_unusable`. */
   static async open(options: DataDirectoryOptions): Promise<FileSessionStore> {
-    return new FileSessionStore(await DataDirectory.open(options));
+    const atRest = new JournalsAtRest();
+    const disk = new RoomForFiles(options.disk, () => atRest.closeAll());
+    return new FileSessionStore(await DataDirectory.open({ ...options, disk }), atRest);
   }
 
   async list(): Promise<readonly string[]> {
@@ -161,20 +164,10 @@ export class FileSessionStore implements SessionStore {
     assert(!this.#held.has(sessionId), `session ${sessionId} is held already`);
     this.#held.set(sessionId, null);
     try {
-      return await this.directory.using(() => this.#withRoomForFiles(action));
+      return await this.directory.using(action);
     } catch (error) {
       this.#held.delete(sessionId);
       throw storageFailure(error, `session ${sessionId} cannot be used now`, `sessions/${sessionId}`);
-    }
-  }
-
-  /** Where no more files can be opened, those that are only kept make room. */
-  async #withRoomForFiles<T>(action: () => Promise<T>): Promise<T> {
-    try {
-      return await action();
-    } catch (error) {
-      if (!isErrorCode(error, 'EMFILE', 'ENFILE') || (await this.#atRest.closeAll()) === 0) throw error;
-      return action();
     }
   }
 

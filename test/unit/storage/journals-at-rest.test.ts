@@ -116,13 +116,23 @@ describe('a journal at rest', () => {
     expect(await textsOf(journal)).toEqual(['a']);
   });
 
-  it('makes room for the first file of a session that is created, too', async () => {
+  it.each(['open', 'syncDirectory'] as const)('makes room for what a create opens, where %s finds none', async (call) => {
     await makeSession(idOf(1));
     const journal = await store.create(idOf(2));
-    failNext(disk, 'open', 'EMFILE');
+    failNext(disk, call, 'EMFILE');
 
-    await journal.append({ firstSequence: 1, recordCount: 1, payload: Buffer.from('[1]') });
+    await journal.append(frameOf(1, 1, 'b'));
 
     expect(handles.openFiles).toEqual([segmentPath(1, idOf(2))]);
+    expect(await textsOf(journal)).toEqual(['b']);
+  });
+
+  it('makes room for a checkpoint', async () => {
+    await makeSession(idOf(1));
+    await makeSession(idOf(2));
+    failNext(disk, 'open', 'EMFILE');
+
+    expect(await store.writeCheckpoint(idOf(2), Buffer.from('{}'))).toBe(true);
+    expect(handles.openFiles).toEqual([]);
   });
 });
