@@ -14,6 +14,9 @@ export interface CreateBody {
 export const PLAIN_SESSION: CreateBody = { model: { provider: 'openai', name: 'plain' } };
 export const TOOL_SESSION: CreateBody = { model: { provider: 'openai', name: 'tools' }, tools: ['look'] };
 
+/** What is said in every turn that is measured. */
+export const INPUT = 'How long does it take to hear this?';
+
 export class Client {
   readonly url: string;
   readonly #pool: Pool;

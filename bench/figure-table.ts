@@ -54,6 +54,8 @@ export const FIGURES = {
   start_10000: { title: '10,000 sessions, start to ready', unit: 's', target: little(0.5, 0.15) },
   access_10000: { title: '10,000 sessions, first access to one', unit: 'ms' },
   rebuild_million: { title: 'a million records rebuilt from journals', unit: 's', target: little(15, 5) },
+  inspector_first_view: { title: 'inspector’s first view of 50,000 records', unit: 'ms' },
+  inspector_step: { title: 'inspector’s step among 50,000 records, p50', unit: 'ms' },
   journal_bytes: { title: 'journal bytes over conversation bytes', unit: '×', target: little(3, 2.5) },
 } as const satisfies Readonly<Record<string, FigureOf>>;
 

@@ -1,12 +1,12 @@
 /** Many who follow one session: when an event is with all of them, and what one that hears nothing costs. */
 import { dataDirectory, type Bench } from './bench.ts';
+import { INPUT } from './client.ts';
 import type { FigureName } from './figure-table.ts';
 import { Follower } from './follower.ts';
 import { inParallel } from './in-parallel.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 import { warmUp } from './warm-up.ts';
 
-const INPUT = 'How long does it take to hear this?';
 const OPEN_WIDTH = 32;
 /**
  * Those that are opened first bring about what all of them share, and what a server in use has anyway: the part of its heap

@@ -9,6 +9,7 @@ import type { Bench, Group } from './bench.ts';
 import { Client } from './client.ts';
 import { Findings } from './findings.ts';
 import { measureFollowers } from './followers.ts';
+import { measureInspector } from './inspector.ts';
 import { measureJournalBytes } from './journal-bytes.ts';
 import { measureLongSessions } from './long-sessions.ts';
 import { describeMachine } from './machine.ts';
@@ -28,6 +29,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   memory: measureMemory,
   starts: measureStarts,
   'journal-bytes': measureJournalBytes,
+  inspector: measureInspector,
 };
 
 const USAGE = `npm run bench -- [--long] [--json FILE] [--only GROUP,…] [--directory DIRECTORY] [--profile DIRECTORY]

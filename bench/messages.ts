@@ -1,11 +1,11 @@
 /** What a client waits for that does not wait for the turn: a create, a receipt, the first that a follower sees. */
 import { dataDirectory, type Bench } from './bench.ts';
+import { INPUT } from './client.ts';
 import { Follower } from './follower.ts';
 import { timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 import { warmUp } from './warm-up.ts';
 
-const INPUT = 'How long does it take to hear this?';
 const SHORT_SAMPLES = 20;
 const LONG_SAMPLES = 60;
 /** As many as wait beside the one that runs. */

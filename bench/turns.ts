@@ -1,6 +1,6 @@
 /** Turns: how long one takes, and how many a second. What the scripted model takes of it is not the server's. */
 import { dataDirectory, type Bench } from './bench.ts';
-import { PLAIN_SESSION, TOOL_SESSION } from './client.ts';
+import { INPUT, PLAIN_SESSION, TOOL_SESSION } from './client.ts';
 import { inParallel } from './in-parallel.ts';
 import { rateOf, timed } from './load.ts';
 import { ServerUnderTest } from './server-under-test.ts';
@@ -8,8 +8,7 @@ import { p50 } from './statistics.ts';
 import { warmUp } from './warm-up.ts';
 
 /** What a client of the model would send of its own: as large as the first request of a session. */
-const MODEL_REQUEST = { model: 'plain', stream: true, messages: [{ role: 'user', content: 'How long does it take to hear this?' }] };
-const INPUT = 'How long does it take to hear this?';
+const MODEL_REQUEST = { model: 'plain', stream: true, messages: [{ role: 'user', content: INPUT }] };
 const ANSWER = 'Four pieces of a text that nobody has to wait for.';
 /** Of a turn with two rounds of tools: one each, and one for the answer. */
 const TOOL_LOOP_MODEL_CALLS = 3;

@@ -3,11 +3,10 @@
  * does it: its first turns take twice the processor time that they take once some two thousand are over. A server in use has
  * them behind it, and so has the one that is measured.
  */
-import { TOOL_SESSION, type Client } from './client.ts';
+import { INPUT, TOOL_SESSION, type Client } from './client.ts';
 import { Follower } from './follower.ts';
 import { inParallel } from './in-parallel.ts';
 
-const INPUT = 'How long does it take to hear this?';
 const SESSIONS = 64;
 const TURNS_EACH = 36;
 const TOOL_SESSIONS = 16;

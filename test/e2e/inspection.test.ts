@@ -7,7 +7,8 @@ import { cp, lstat, mkdtemp, readdir, readFile, rm, truncate, writeFile } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { launchChromium } from '../../bench/chromium.ts';
+import { hasChromium } from '../support/chromium.ts';
 import { Inspector } from '../support/inspector.ts';
 import { runBrain, runInShell, runWithNpx, startInspection } from '../support/brain-command.ts';
 import type { JournalRecord } from '../support/brain-api.ts';

@@ -1,7 +1,8 @@
 /** Readers of `/sessions` that nobody here wrote, while the server dies under them again and again. */
 import type { Browser } from 'playwright-core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { launchChromium } from '../../bench/chromium.ts';
+import { hasChromium } from '../support/chromium.ts';
 import { inBrowser, withCurl, withLibrary, type EventClient, type Follow } from '../support/event-clients.ts';
 import { eventually } from '../support/eventually.ts';
 import { LifecycleApi } from '../support/lifecycle-api.ts';

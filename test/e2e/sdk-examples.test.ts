@@ -6,7 +6,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { launchChromium } from '../../bench/chromium.ts';
+import { hasChromium } from '../support/chromium.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 /** The inspector in a browser, as a person uses it. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { launchChromium } from './chromium.ts';
+import { launchChromium } from '../../bench/chromium.ts';
 
 export class Inspector {
   readonly page: Page;
