@@ -31,6 +31,8 @@ describe('the delete of a session', () => {
 
     await deleted;
     await expect(brain.sessions.get(TENANT, session_id)).rejects.toMatchObject(GONE);
+    // What was taken away is removed when there is time.
+    await quiescence();
     expect(brain.handles.openFiles).toEqual([]);
   });
 

@@ -35,6 +35,8 @@ describe('create', () => {
     await expect(stage.createChat({ transcript: [user('x'.repeat(17 * 1024 * 1024))] })).rejects.toMatchObject({ code: 'too_large' });
 
     expect((await stage.sessions.list(TENANT, { after: '', limit: 10 })).sessions).toEqual([]);
+    // What was taken away is removed when there is time.
+    await quiescence();
     expect(stage.handles.openFiles).toEqual([]);
     expect((await (await stage.restart()).sessions.list(TENANT, { after: '', limit: 10 })).sessions).toEqual([]);
   });
